@@ -1,11 +1,12 @@
-//! Builds the viewer page's program from `viewer/` with npm and esbuild.
+//! Builds the JavaScript program of the viewer page from `viewer/` with npm and esbuild.
 //!
-//! Everything happens in a copy under `OUT_DIR`: the source tree stays as it is. If the program
-//! cannot be built, the crate still builds, without the page; `write_page` then says why.
-//! `QUASISTEP_VIEWER_BUNDLE` may name a program that was built elsewhere. What is published has the built program in
-//! it, as `viewer.js` beside this file (`cargo xtask bundle` puts it there), and needs no npm.
+//! The build runs in a copy under `OUT_DIR`, so the source tree is not changed. If it fails, the
+//! crate still builds without the page, and `write_page` reports the reason.
+//! `QUASISTEP_VIEWER_BUNDLE` may name a program that was built elsewhere. A published crate
+//! contains the built program as `viewer.js` beside this file (from `cargo xtask bundle`) and needs
+//! no npm.
 //!
-//! The program's hash stands beside it: the page's content security policy allows no other one.
+//! The program's hash is stored too; the page's content security policy allows this program only.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -28,7 +29,7 @@ fn main() {
             fs::read_to_string(&path)
                 .map_err(|e| format!("QUASISTEP_VIEWER_BUNDLE: {}: {e}", path.display()))
         }
-        // a published crate stands alone
+        // a published crate has no viewer sources
         None if !viewer.join("package.json").is_file() => {
             let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("viewer.js");
             fs::read_to_string(&bundle).map_err(|e| format!("{}: {e}", bundle.display()))
@@ -38,7 +39,8 @@ fn main() {
     let (bundle, problem) = match built {
         Ok(text) => (text, String::new()),
         Err(problem) => {
-            // a file that is never there: the next build tries again, npm may be there by then
+            // watch a file that never exists, so that the next build tries again; npm may be
+            // available then
             println!("cargo:rerun-if-changed={}", out.join("try-again").display());
             println!("cargo:warning=the 3-D page is left out: {}", problem.replace('\n', " "));
             (String::new(), problem)
@@ -51,14 +53,15 @@ fn main() {
     fs::write(out.join("viewer-problem.txt"), problem).expect("OUT_DIR can be written");
 }
 
-/// A program as it stands inside a script element, byte by byte as browsers hash it: `</script` only ever stands in its
-/// strings, and browsers read every line end as a line feed.
+/// The program in the form in which browsers hash a script element, byte by byte. `</script` occurs
+/// in strings only and is escaped; all line ends become line feeds.
 fn for_script_element(program: &str) -> String {
     let program = program.replace("\r\n", "\n").replace('\r', "\n");
     program.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
 
-/// Copies `viewer` to `work`, installs what its lock file names, bundles; the bundle's text.
+/// Copies `viewer` to `work`, installs the packages of its lock file, and bundles. Returns the
+/// bundle's text.
 fn build(viewer: &Path, work: &Path) -> Result<String, String> {
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
     if Command::new(npm).arg("--version").output().is_err() {
@@ -78,10 +81,10 @@ fn build(viewer: &Path, work: &Path) -> Result<String, String> {
     for name in ["package.json", "package-lock.json"] {
         fs::copy(viewer.join(name), work.join(name)).map_err(|e| at(&viewer.join(name), e))?;
     }
-    // the stamp is written after a whole install: a broken one is done again
+    // the stamp is written after a complete install, so an incomplete one is repeated
     let stamp = work.join("installed.lock");
     if fs::read(&stamp).ok().as_ref() != Some(&lock) {
-        // esbuild comes as a binary of its own; no install script is needed, none is run
+        // esbuild is a binary package: no install script is needed or run
         run(npm, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"], work)?;
         fs::write(&stamp, &lock).map_err(|e| at(&stamp, e))?;
     }

@@ -1,10 +1,11 @@
-//! What files of robots and scenes say is there, as plain numbers, for comparisons with other readers:
+//! Prints the contents of robot and scene files as JSON, for comparison with other readers:
 //!
 //! `cargo run -p quasistep-formats --example describe -- 3 robot.urdf scene.xml`
 //!
-//! Prints one JSON object a file, each on a line of its own: the description (SI units; quaternions `[w, x, y, z]`; a pose is a
-//! quaternion and a place), and for each of so many random configurations the coordinates of all joints and the poses of all links in the world.
-//! A file that is refused has an `error` instead.
+//! Prints one JSON object per file, one per line. It has the description (SI units; quaternions
+//! `[w, x, y, z]`; a pose is a quaternion and a position). For each of the given number of random
+//! configurations it has the coordinates of all joints and the world poses of all links. A file
+//! that cannot be read has an `error` instead.
 
 use quasistep_formats::description::{Constraint, Description, Geometry, Joint, Link, Part};
 use quasistep_formats::{Format, Options, read};
@@ -51,7 +52,7 @@ fn describe(file: &Path, configurations: u64) -> Result<Value, Box<dyn Error>> {
     }))
 }
 
-/// The links and joints as a model; body `k + 1` is the `k`-th link of the tree's order.
+/// Builds a model of the links and joints; body `k + 1` is the `k`-th link in tree order.
 fn build(description: &Description) -> Result<Model, Box<dyn Error>> {
     let mut body_of = vec![WORLD; description.links.len()];
     let mut builder = ModelBuilder::new();
@@ -73,9 +74,9 @@ fn build(description: &Description) -> Result<Model, Box<dyn Error>> {
     Ok(builder.build()?)
 }
 
-/// Random coordinates, turns and metres on both sides of 0, by joint, and the poses of the links there.
+/// Random joint coordinates, and the link poses there.
 fn configuration(description: &Description, model: &Model, seed: u64) -> Value {
-    // the generator of Knuth's MMIX
+    // Knuth's MMIX linear congruential generator
     let mut state = seed;
     let mut signed = || {
         state =

@@ -1,33 +1,33 @@
-//! Results that are kept from run to run under a hash of all that they follow from.
+//! Cache of computed results between runs, under a hash of all inputs.
 
 use crate::files;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Tells results of this version from those of others. The number counts changes of what is kept, or of how it is
-/// made, within a version of the crate.
+/// Format tag of cached results. The number changes when the stored data, or their computation,
+/// change within one version of the crate.
 const FORMAT: &str = concat!("quasistep ", env!("CARGO_PKG_VERSION"), ", 1");
 
-/// A hash that is as good as the bytes themselves.
+/// A BLAKE3 hash.
 pub type Digest = [u8; 32];
 
-/// The hash of bytes.
+/// The BLAKE3 hash of bytes.
 pub fn digest(bytes: &[u8]) -> Digest {
     *blake3::hash(bytes).as_bytes()
 }
 
-/// What a result follows from.
+/// Key of a cached result: a hash of its inputs.
 pub struct Key(blake3::Hasher);
 
 impl Key {
-    /// Of the results that `what` names.
+    /// An empty key for results of the kind `what`.
     pub fn new(what: &str) -> Self {
         Self(blake3::Hasher::new()).with(FORMAT.as_bytes()).with(what.as_bytes())
     }
 
-    /// Adds something that the result follows from.
+    /// Adds an input of the result.
     pub fn with(mut self, bytes: &[u8]) -> Self {
-        // lengths keep `ab, c` and `a, bc` apart
+        // hash lengths too, so that `ab, c` and `a, bc` differ
         self.0.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
         self
     }
@@ -36,15 +36,15 @@ impl Key {
         self.0.finalize().to_hex().to_string()
     }
 
-    /// The result, if it is kept and whole.
+    /// The cached result; `None` if it is missing or damaged.
     pub fn find<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = files::kept(&self.name())?;
         let (seal, body) = bytes.split_first_chunk()?;
-        // anything may lie in a folder: what is cut short or foreign is made again
+        // truncated or foreign files are possible: ignore them and compute the result again
         if *seal == digest(body) { postcard::from_bytes(body).ok() } else { None }
     }
 
-    /// Keeps the result.
+    /// Stores the result; failures are ignored.
     pub fn keep<T: Serialize>(&self, result: &T) {
         let Ok(body) = postcard::to_stdvec(result) else { return };
         let mut bytes = digest(&body).to_vec();

@@ -1,61 +1,65 @@
-//! What a file of a robot or scene says is there, whatever its format: links, joints, shapes, drives, filters, start.
+//! Contents of a robot or scene file in any format: links, joints, shapes, drives, collision
+//! filters, start values.
 //!
-//! Everything is SI. Links hang on one another as trees; several roots are allowed. Names may be scoped, as `arm::hand`.
-//! A body that hangs on several joints, or whose joint sits off its origin, is a chain: links without mass, then a fixed joint to
-//! the body's own frame. So every link has the pose that its format gives it.
+//! All quantities are in SI units. Links form trees; several roots are allowed. Names may be
+//! scoped, as `arm::hand`. A body with several joints, or with a joint off its origin, becomes a
+//! chain: massless links, then a fixed joint to the body's own frame. So every link keeps the frame
+//! of its file.
 
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyInertia, JointKind};
 use std::path::PathBuf;
 
-/// What a file says is there.
+/// Contents of a robot or scene file.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
-    /// In the order of the file.
+    /// Links, in the order of the file.
     pub links: Vec<Link>,
-    /// In the order of the file.
+    /// Joints, in the order of the file.
     pub joints: Vec<Joint>,
-    /// How links hang together.
+    /// Tree structure of the links.
     pub tree: Tree,
     /// Names of the models in the file: every link belongs to one ([`Link::group`]).
     pub groups: Vec<String>,
-    /// Pairs of links that never touch.
+    /// Pairs of links without collisions, as link indices.
     pub never_touch: Vec<[usize; 2]>,
-    /// Pairs of shapes with a surface of their own; they may touch whatever masks say.
+    /// Pairs of shapes with their own friction. They may collide whatever their masks are.
     pub pairs: Vec<Pair>,
-    /// Loops that close the trees.
+    /// Loop-closing constraints.
     pub constraints: Vec<Constraint>,
-    /// Acceleration of free fall, in m/s².
+    /// Gravitational acceleration, in m/s²; `None` if the file gives none.
     pub gravity: Option<[f64; 3]>,
-    /// Time step that the file gives, in s.
+    /// Time step, in s; `None` if the file gives none.
     pub time_step: Option<f64>,
-    /// How many drives it has, where the format says so.
+    /// Number of drives, for formats that define drives.
     pub drives: Option<Drives>,
-    /// How it is stepped, where the file is one of a simulator with steps like ours.
+    /// Step settings, for files of a simulator that solves the same kind of step.
     pub stepping: Option<Stepping>,
-    /// What is odd without being wrong, a sentence each.
+    /// Warnings about unusual contents, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// What drives a model, by number.
+/// Number of drives of a model, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drives {
-    /// Those that hold a place or a speed: servos, dampers, bodies that are led.
+    /// Drives that control a position or velocity: servos, dampers, and bodies moved by mocap.
     pub positions: usize,
-    /// Those that command a force: motors.
+    /// Drives that apply a force: motors.
     pub forces: usize,
 }
 
-/// How the simulator that a file was written for steps it: the convex program of Pang21 (10).
+/// Step settings of the simulator for which the file was written; it solves the convex program of
+/// Pang21 (10).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stepping {
-    /// Edges of friction pyramids; `None`: round cones.
+    /// Number of edges of the friction pyramids; `None` for round cones.
     pub edges: Option<u32>,
-    /// Pairs nearer than this have rows, in m, up to infinity.
+    /// Distance below which a pair makes contact constraints, in m; may be infinite.
     pub contact_margin: Option<f64>,
-    /// Passive bodies resist with their mass.
+    /// True if passive bodies have inertia in the step.
     pub has_mass: bool,
-    /// By how much `h² K` of the softest spring is larger than their scaled mass; `None`: the mass as it is.
+    /// Ratio of `h² K` of the softest spring to the scaled mass of passive bodies; `None` if masses
+    /// are not scaled.
     pub mass_scale: Option<f64>,
 }
 
@@ -65,22 +69,22 @@ impl Default for Stepping {
     }
 }
 
-/// A rigid part.
+/// A rigid link.
 #[derive(Clone, Debug, Default)]
 pub struct Link {
-    /// Unique in the description.
+    /// Name, unique in the description.
     pub name: String,
-    /// Line of the file.
+    /// Line in the file.
     pub line: usize,
     /// Index among [`Description::groups`].
     pub group: usize,
-    /// About the centre of mass, in the axes of the link; `None` for a frame.
+    /// Mass, centre of mass and inertia about it, in the link's axes; `None` for a massless frame.
     pub inertial: Option<BodyInertia>,
-    /// It does not feel gravity.
+    /// True if gravity does not act on the link.
     pub weightless: bool,
-    /// What is looked at.
+    /// Visual shapes.
     pub visuals: Vec<Part>,
-    /// What touches.
+    /// Collision shapes.
     pub collisions: Vec<Part>,
 }
 
@@ -89,20 +93,20 @@ pub struct Link {
 pub struct Part {
     /// Name, if it has one.
     pub name: Option<String>,
-    /// Pose in the link.
+    /// Pose in the link frame.
     pub origin: Pose,
-    /// What it is.
+    /// Geometry of the shape.
     pub geometry: Geometry,
     /// Red, green, blue, opacity, each from 0 to 1.
     pub color: Option<[f32; 4]>,
-    /// What the file says of its friction.
+    /// Friction coefficients given by the file.
     pub friction: Friction,
-    /// Bits that say whom it may touch; `None`: everybody.
+    /// Collision bit masks; `None` if the shape may collide with all others.
     pub masks: Option<Masks>,
 }
 
 impl Part {
-    /// A shape of which nothing else is said.
+    /// A shape with the given pose and geometry and no other properties.
     pub fn new(origin: Pose, geometry: Geometry) -> Self {
         Self {
             name: None,
@@ -115,7 +119,8 @@ impl Part {
     }
 }
 
-/// Bits of MJCF's collision filter: two shapes may touch if the type of one and the affinity of the other share a bit.
+/// Collision bit masks of MJCF. Two shapes may collide if the `contype` of one and the
+/// `conaffinity` of the other share a bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Masks {
     /// `contype`.
@@ -125,116 +130,117 @@ pub struct Masks {
 }
 
 impl Masks {
-    /// May shapes with these bits touch?
+    /// True if shapes with these masks may collide.
     pub fn allow(self, other: Self) -> bool {
         self.own & other.others != 0 || other.own & self.others != 0
     }
 }
 
-/// Friction of a surface, where the file gives it.
+/// Friction coefficients of a surface; `None` where the file gives none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Friction {
-    /// Coefficient of sliding.
+    /// Coefficient of sliding friction.
     pub slide: Option<f64>,
-    /// Of turning about the normal, in m.
+    /// Coefficient of torsional friction, in m.
     pub spin: Option<f64>,
-    /// Of rolling, in m.
+    /// Coefficient of rolling friction, in m.
     pub roll: Option<f64>,
 }
 
-/// Two shapes that the file names together.
+/// A pair of collision shapes with its own friction.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// Link and index among its collision shapes.
+    /// Link index, and index among its collision shapes, of each shape.
     pub parts: [(usize, usize); 2],
-    /// What it says of their friction.
+    /// Friction coefficients of the pair.
     pub friction: Friction,
 }
 
-/// Geometry of a shape; cylinders and capsules along z; lengths in m.
+/// Geometry of a shape, in its own frame. Cylinders and capsules are along z. Lengths are in m.
 #[derive(Clone, Debug)]
 pub enum Geometry {
-    /// All below the plane z = 0.
+    /// The half-space below the plane z = 0.
     HalfSpace,
-    /// A box by its half edges.
+    /// A box.
     Box {
-        /// Half edges.
+        /// Half edges, in m.
         half: [f64; 3],
     },
     /// A sphere.
     Sphere {
-        /// Radius.
+        /// Radius, in m.
         radius: f64,
     },
     /// A cylinder.
     Cylinder {
-        /// Radius.
+        /// Radius, in m.
         radius: f64,
-        /// Half of its length.
+        /// Half of its length, in m.
         half_length: f64,
     },
     /// A cylinder with half spheres on its ends.
     Capsule {
-        /// Radius.
+        /// Radius, in m.
         radius: f64,
-        /// Half of the cylinder's length.
+        /// Half of the cylindrical part's length, in m.
         half_length: f64,
     },
     /// An ellipsoid.
     Ellipsoid {
-        /// Half axes.
+        /// Half axes, in m.
         radii: [f64; 3],
     },
-    /// The surface in a file.
+    /// A mesh file.
     Mesh {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its unit along x, y and z, in m.
+        /// Length of the mesh's unit along x, y and z, in m.
         scale: [f64; 3],
     },
-    /// The convex hull of points.
+    /// The convex hull of points, in m.
     Points(Vec<Vec3>),
 }
 
-/// A joint between two links, or between a link and what the whole stands on.
+/// A joint between two links, or between a link and the base of the whole description.
 #[derive(Clone, Debug)]
 pub struct Joint {
-    /// Unique in the description.
+    /// Name, unique in the description.
     pub name: String,
-    /// Line of the file.
+    /// Line in the file.
     pub line: usize,
-    /// Axes in the joint's own frame.
+    /// Kind of joint, with axes in the joint frame.
     pub kind: JointKind,
-    /// Index of a link; `None`: what the whole stands on, the world for one.
+    /// Index of the parent link; `None` for the base on which the whole stands, for example the
+    /// world.
     pub parent: Option<usize>,
-    /// Index of the link whose frame moves with the joint: the joint's frame where q is neutral.
+    /// Index of the child link, whose frame coincides with the joint frame at neutral q.
     pub child: usize,
-    /// Pose of the joint's frame in the parent.
+    /// Pose of the joint frame in the parent link.
     pub origin: Pose,
-    /// In m or rad.
+    /// Lower and upper position limit, in m or rad.
     pub limits: Option<[f64; 2]>,
-    /// Largest force of what drives it, in N or N·m.
+    /// Effort limit of its drive, in N or N·m.
     pub effort: Option<f64>,
-    /// The joint that it follows.
+    /// The joint that this joint mimics.
     pub mimic: Option<MimicOf>,
     /// Viscous damping, in N·s/m or N·m·s/rad.
     pub damping: f64,
     /// Dry friction, in N or N·m.
     pub friction: f64,
-    /// Inertia of what turns with it, a motor's rotor for one, in kg or kg·m².
+    /// Inertia of parts that turn with the joint, such as a motor's rotor, in kg or kg·m².
     pub armature: f64,
-    /// A spring of the joint, or a drive to a position.
+    /// Spring or position drive of the joint.
     pub drive: Option<Drive>,
-    /// Force of its motors at the start, beside the drive, in N or N·m.
+    /// Force of its motors at the start in addition to the drive, in N or N·m.
     pub torque: f64,
-    /// Coordinates at the start, as many as its kind has; `None`: neutral.
+    /// Start coordinates, as many as the joint kind has; `None` for the neutral position.
     pub start: Option<Vec<f64>>,
-    /// Velocity at the start, one number per dof, in m/s or rad/s; `None`: rest.
+    /// Start velocity, one number per dof, in m/s or rad/s; `None` for zero.
     pub velocity: Option<Vec<f64>>,
 }
 
 impl Joint {
-    /// A joint of which nothing else is said.
+    /// A joint with the given ends and no other properties.
     pub fn new(
         name: String,
         kind: JointKind,
@@ -263,79 +269,81 @@ impl Joint {
     }
 }
 
-/// `q = multiplier × leader + offset`.
+/// Mimic relation `q = multiplier × q_leader + offset`.
 #[derive(Clone, Debug)]
 pub struct MimicOf {
-    /// Name of the leader.
+    /// Name of the leading joint.
     pub joint: String,
-    /// Line of the file.
+    /// Line in the file.
     pub line: usize,
     /// Factor, in units of the follower per unit of the leader.
     pub multiplier: f64,
-    /// In m or rad.
+    /// Offset, in m or rad.
     pub offset: f64,
 }
 
-/// A spring and damper between a joint and the position that it is told.
+/// A spring and damper between a joint and its commanded position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drive {
-    /// In N/m or N·m/rad, > 0.
+    /// Stiffness, in N/m or N·m/rad, > 0.
     pub stiffness: f64,
-    /// In N·s/m or N·m·s/rad.
+    /// Damping, in N·s/m or N·m·s/rad.
     pub damping: f64,
-    /// Largest force, in N or N·m.
+    /// Effort limit, in N or N·m.
     pub effort: Option<f64>,
-    /// Where it pulls to if no command tells it, in m or rad; `None`: to the start.
+    /// Target position without a command, in m or rad; `None` for the start position.
     pub target: Option<f64>,
 }
 
-/// An equality between links or joints that closes a loop. `None` as a link is what the whole stands on.
+/// An equality constraint between links or joints that closes a loop. `None` in place of a link is
+/// the base on which the whole stands.
 #[derive(Clone, Debug)]
 pub enum Constraint {
-    /// A point of one link stays on a point of another one.
+    /// A point of one link coincides with a point of another.
     Connect {
-        /// Name for people.
+        /// Name for messages.
         name: String,
         /// The two links.
         links: [Option<usize>; 2],
-        /// The point in each, in m.
+        /// The point in each link's frame, in m.
         points: [Vec3; 2],
     },
-    /// A frame of one link stays on a frame of another one.
+    /// A frame of one link coincides with a frame of another.
     Weld {
-        /// Name for people.
+        /// Name for messages.
         name: String,
         /// The two links.
         links: [Option<usize>; 2],
-        /// The frame in each.
+        /// Pose of the frame in each link.
         poses: [Pose; 2],
     },
-    /// A sum of coordinates stays what it is: `Σ c q = offset`.
+    /// A linear equation of joint coordinates: `Σ c q = offset`.
     Coupling {
-        /// Name for people.
+        /// Name for messages.
         name: String,
-        /// Joints of one dof and their factors.
+        /// Index of each one-dof joint, and its factor c.
         terms: Vec<(usize, f64)>,
-        /// In units of the first term.
+        /// Offset, in units of the first term.
         offset: f64,
     },
 }
 
-/// Links from the roots outwards.
+/// Tree structure of links.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// Indices of links, parents first, each tree in turn.
+    /// Indices of links, parents before children, one tree after the other.
     pub order: Vec<usize>,
-    /// By link, the joint on which it hangs; `None`: it stands as the scene says.
+    /// For each link, the index of the joint to its parent; `None` for a root, which the scene
+    /// places.
     pub joint_of: Vec<Option<usize>>,
 }
 
 impl Tree {
-    /// Orders links by their joints, of which each link is the child of one at most.
+    /// Orders links by their joints. Each link must be the child of at most one joint.
     ///
     /// # Errors
     ///
-    /// A link that is part of a loop.
+    /// The index of a link that is part of a loop.
     pub fn new(n_links: usize, joints: &[Joint]) -> Result<Self, usize> {
         let mut joint_of: Vec<Option<usize>> = vec![None; n_links];
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); n_links];

@@ -2,30 +2,31 @@ use quasistep_mesh::{Fault, Place};
 use std::fmt;
 use std::path::Path;
 
-/// What is wrong with a scene, and where: a line for each mistake, `file:line: key: what was seen; what is valid`.
+/// One or more mistakes in a scene. Displayed as one line for each mistake,
+/// `file:line: key: what was seen; what is valid`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneError {
-    /// The file; empty if the mistake is an argument.
+    /// The file; empty if the mistake is in an argument.
     pub file: String,
-    /// The line, from 1, where one can be named.
+    /// The line, counted from 1, if known.
     pub line: Option<usize>,
     /// The dotted key, or the name of the element.
     pub key: String,
-    /// What was seen and what would be valid.
+    /// What was seen, and what would be valid.
     pub message: String,
-    /// Further mistakes of the same file, each a line of its own.
+    /// Further mistakes in the same file, each displayed on its own line.
     pub others: Vec<SceneError>,
 }
 
 impl SceneError {
-    /// A mistake at a line of a file; `message` becomes one line.
+    /// A mistake at a line of a file. Line breaks in `message` are replaced by spaces.
     pub fn new(file: &str, line: Option<usize>, key: &str, message: impl Into<String>) -> Self {
-        // one line, whatever a parser below said
+        // keep it on one line: messages of parsers may have several
         let message = message.into().replace(['\n', '\r'], " ");
         Self { file: file.to_owned(), line, key: key.to_owned(), message, others: Vec::new() }
     }
 
-    /// What is wrong with a mesh or a point cloud.
+    /// Error about a mesh or point cloud file.
     pub fn in_file(path: &Path, fault: Fault) -> Self {
         let Fault { place, message } = fault;
         let (line, message) = match place {
@@ -56,7 +57,7 @@ impl fmt::Display for SceneError {
 
 impl std::error::Error for SceneError {}
 
-/// "`a`, `b` or `c`".
+/// Names as a list in words: "`a`, `b` or `c`".
 pub fn list(names: &[&str]) -> String {
     match names {
         [] => "nothing".into(),
@@ -68,7 +69,7 @@ pub fn list(names: &[&str]) -> String {
     }
 }
 
-/// The first names of a list, and how many more there are.
+/// The first names of a list, and the number of those left out.
 pub fn list_some(names: &[&str]) -> String {
     const MOST: usize = 6;
     let shown: Vec<String> = names.iter().take(MOST).map(|n| format!("`{n}`")).collect();
@@ -79,15 +80,15 @@ pub fn list_some(names: &[&str]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Names in a complaint; of more than these people read none.
+/// Most names shown in a message.
 const MOST_NAMES: usize = 30;
 
-/// Names longer than this have no near ones; those of people are some 60 bytes long.
+/// Names longer than this (bytes) get no suggestion. Names of public robots have up to about 60.
 const LONGEST_NAME: usize = 200;
 
-/// "unknown key `stifness`; did you mean `stiffness`? valid: …".
+/// Message about an unknown name: "unknown key `stifness`; did you mean `stiffness`? valid: …".
 pub fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
-    // the nearest of texts without end would take as long to find
+    // edit distances of very long texts would take too long
     if seen.len() > LONGEST_NAME {
         let start: String = seen.chars().take(LONGEST_NAME / 4).collect();
         return format!("unknown {what} `{start}…`; names are at most {LONGEST_NAME} bytes long");
@@ -95,7 +96,7 @@ pub fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
     let valid: Vec<&str> = valid.iter().copied().filter(|v| v.len() <= LONGEST_NAME).collect();
     let valid = valid.as_slice();
     let mut near: Vec<(usize, &str)> = valid.iter().map(|v| (edits(seen, v), *v)).collect();
-    // a stable sort: equally near names stay in their order
+    // a stable sort keeps equally near names in their order
     near.sort_by_key(|(d, _)| *d);
     let hint = match near.first() {
         Some((d, v)) if *d <= 1 + seen.len() / 4 => format!("did you mean `{v}`? "),
@@ -109,7 +110,7 @@ pub fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
     format!("unknown {what} `{seen}`; {hint}the nearest of {n} that are valid: {}", list(&nearest))
 }
 
-/// Number of single-character edits between two words.
+/// Edit distance: number of single-character changes between two words.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,11 +1,11 @@
-//! The one door to the file system: whatever a scene was read from, it can be read from again.
+//! Access to all files of a scene, so that the scene can be rebuilt later from memory.
 //!
-//! A scene keeps the bytes of every file that it named, so that it can be made anew where these
-//! files are not, or no longer the same: in another process, on another machine, years later.
-//! Readers call [`read`] and [`is_file`] and do not know whether a disk or a [`Files`] answers.
+//! A scene keeps the bytes of every file that it read. It can then be rebuilt where these files are
+//! missing or have changed: in another process, on another machine, or later. Readers call [`read`]
+//! and [`is_file`], which use the disk or a [`Files`] in memory.
 //!
-//! What follows from bytes alone may also be kept from run to run ([`kept`], [`keep`]), in the user's cache folder. It is
-//! no part of a scene: without it all is made again.
+//! Results that depend on file contents only may also be cached between runs ([`kept`], [`keep`]),
+//! in the user's cache folder. The cache is not part of a scene.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,35 +16,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Files by the path they were asked for; `None` for one that was looked for and not there.
+/// Bytes of files by the path requested; `None` for a file that was looked for and does not exist.
 pub type Files = BTreeMap<PathBuf, Option<Arc<[u8]>>>;
 
-/// Bytes of a file: a cloud of ten million points with normals in double precision has 480 MB.
+/// Largest file, in bytes. A cloud of ten million points with normals in double precision has 480
+/// MB.
 pub const MOST_BYTES: u64 = 1 << 29;
-/// Bytes of a file that is read as text: the robots and scenes in public use have at most 10 MB. A tree of it takes some ten
-/// times as much.
+/// Largest text file, in bytes. Public robots and scenes have at most 10 MB. The parsed tree takes
+/// about ten times the size of the text.
 pub const MOST_TEXT: u64 = 1 << 26;
-/// Bytes of all files of a scene.
+/// Most bytes of all files of a scene.
 const MOST_OF_SCENE: u64 = 1 << 30;
 
-/// What answers.
+/// Source of the files of one scene.
 struct Source {
-    /// Files that are known.
+    /// Files read so far, or given.
     files: Files,
-    /// Are others looked for on the disk?
+    /// True if other files are read from disk.
     disk: bool,
-    /// Bytes of the files that were read.
+    /// Total size of the files read, in bytes.
     bytes: u64,
 }
 
 thread_local! {
-    /// Of the scene that this thread reads; `None` between scenes.
+    /// Source for the scene that this thread reads; `None` outside of [`within`].
     static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
 }
 
-/// Reads a scene from these files, and others from the disk if `disk`; hands over all that it named.
+/// Runs `read` with these files, and with files from disk if `disk` is true. Also returns all files
+/// that were used.
 pub fn within<T>(files: Files, disk: bool, read: impl FnOnce() -> T) -> (T, Files) {
-    /// Puts back what answered before, also when a reader panics.
+    /// Restores the previous source, also if the reader panics.
     struct Restore(Option<Source>);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -62,7 +64,7 @@ pub fn within<T>(files: Files, disk: bool, read: impl FnOnce() -> T) -> (T, File
 ///
 /// # Errors
 ///
-/// What the system says; what is no file, as a folder or a pipe; too many bytes.
+/// Errors of the operating system; a path that is not a regular file; a file that is too large.
 pub fn read(path: &Path) -> io::Result<Arc<[u8]>> {
     SOURCE.with_borrow_mut(|source| {
         let Some(source) = source else { return from_disk(path, MOST_BYTES).map(Arc::from) };
@@ -75,7 +77,7 @@ pub fn read(path: &Path) -> io::Result<Arc<[u8]>> {
 }
 
 impl Source {
-    /// Reads a file from the disk, and keeps it.
+    /// Reads a file from disk and stores its bytes in `files`.
     fn take(&mut self, path: &Path) -> io::Result<Arc<[u8]>> {
         let bytes: Arc<[u8]> = from_disk(path, MOST_BYTES)?.into();
         self.bytes += bytes.len() as u64;
@@ -89,7 +91,7 @@ impl Source {
     }
 }
 
-/// The bytes of a file on the disk, which must be one: a pipe may never end, a device neither.
+/// Reads a regular file from disk. Pipes and devices are refused, because they may never end.
 fn from_disk(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let about = std::fs::metadata(path)?;
     if !about.is_file() {
@@ -101,13 +103,13 @@ fn from_disk(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_long());
     }
     let mut bytes = Vec::with_capacity(about.len() as usize + 1);
-    // it may have grown, and some files of the system tell no length
+    // limit the read too: a file may have grown, and some special files report no length
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
 }
 
-/// What is made from outside of the scene, the output of a program for one, under a name of its own:
-/// kept as if it were a file of this name.
+/// Data made outside of the scene, such as the output of a program. It is stored as a file of the
+/// given name, so that the scene can be rebuilt without calling `make`.
 pub fn made(name: &str, make: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
     let path = Path::new(name);
     let known = SOURCE.with_borrow(|source| {
@@ -139,7 +141,7 @@ pub fn environment(name: &str) -> Option<OsString> {
     })
 }
 
-/// The folder at which relative paths start; empty if it is not known.
+/// The current working directory; an empty path if unknown.
 pub fn current_dir() -> PathBuf {
     let path = made_text("$PWD", || std::env::current_dir().map(PathBuf::into_os_string));
     path.unwrap_or_default().into()
@@ -150,11 +152,11 @@ fn made_text(name: &str, make: impl FnOnce() -> io::Result<OsString>) -> Option<
     String::from_utf8(bytes.ok()?).ok().map(OsString::from)
 }
 
-/// The text of a file, of which there are at most [`MOST_TEXT`] bytes.
+/// The text of a file of at most [`MOST_TEXT`] bytes.
 ///
 /// # Errors
 ///
-/// As of [`read`]; what is not UTF-8.
+/// Errors of [`read`]; text that is not UTF-8.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let bytes = read(path)?;
     if bytes.len() as u64 > MOST_TEXT {
@@ -165,14 +167,14 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// True if there is such a file.
+/// True if the path is an existing file.
 pub fn is_file(path: &Path) -> bool {
     SOURCE.with_borrow_mut(|source| {
         let Some(source) = source else { return path.is_file() };
         match source.files.get(path) {
             Some(known) => known.is_some(),
             None if source.disk && path.is_file() => {
-                // one that cannot be read is left to the reader's complaint
+                // an unreadable file exists too; its reader will report the error
                 let _ = source.take(path);
                 true
             }
@@ -184,7 +186,8 @@ pub fn is_file(path: &Path) -> bool {
     })
 }
 
-/// What is wrong with a path where [`is_file`] finds none, in words: nothing is there, or something that is no file.
+/// Message about a path for which [`is_file`] is false: it does not exist, or is not a regular
+/// file.
 pub fn no_file(path: &Path) -> String {
     let name = path.display();
     match read(path) {
@@ -195,9 +198,9 @@ pub fn no_file(path: &Path) -> String {
     }
 }
 
-/// Where things are kept from run to run: the variable `QUASISTEP_CACHE`, `off` for nowhere; else `quasistep` in the
-/// folder that the system has for this. Debug builds, whose makers change from build to build, keep nothing unless
-/// the variable names a folder.
+/// The cache folder: the environment variable `QUASISTEP_CACHE` (`off` disables the cache), else
+/// `quasistep` in the system's cache folder. Debug builds, whose algorithms change from build to
+/// build, use no cache unless the variable names a folder.
 fn cache_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).filter(|f| !f.is_empty()).map(PathBuf::from);
     if let Some(own) = folder("QUASISTEP_CACHE") {
@@ -218,16 +221,16 @@ fn cache_folder() -> Option<PathBuf> {
     common.map(|common| common.join("quasistep"))
 }
 
-/// What was kept under a name; `None` if it is not there or cannot be read.
+/// The cached bytes of this name; `None` if missing or unreadable.
 pub fn kept(name: &str) -> Option<Vec<u8>> {
     from_disk(&cache_folder()?.join(name), MOST_BYTES).ok()
 }
 
-/// Keeps bytes under a name, if there is a place that can be written. A reader sees all of them or none.
+/// Stores bytes under a name if the cache folder is writable. The write is atomic for readers.
 pub fn keep(name: &str, bytes: &[u8]) {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let Some(folder) = cache_folder() else { return };
-    // of threads and processes that write at the same time the last one wins; their bytes are the same
+    // concurrent writers store the same bytes, so it does not matter which rename is last
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = folder.join(format!("{name}.{}-{count}.new", std::process::id()));
     let written = std::fs::create_dir_all(&folder)

@@ -1,29 +1,30 @@
-//! Drake's collision filter groups, by whatever file they are told.
+//! Drake's collision filter groups, independent of the file format.
 
 use crate::error::{SceneError, unknown};
 use crate::spot::Spot;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pairs that a file may tell, some 100 MB: of 2000 links all.
+/// Most excluded pairs (about 100 MB): enough for all pairs of 2000 links.
 pub(crate) const MOST_PAIRS: usize = 2_000_000;
 
-/// Links that never touch those of the groups that it ignores, itself included where it is named.
+/// A filter group. Its members do not collide with members of the groups that it ignores, which may
+/// include itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub name: String,
     pub spot: Spot,
-    /// Indices of links.
+    /// Indices of member links.
     pub members: Vec<usize>,
-    /// Groups whose members are members too.
+    /// Names of groups whose members are members of this group too.
     pub member_groups: Vec<(String, Spot)>,
     pub ignored: Vec<(String, Spot)>,
 }
 
-/// Pairs of links that never touch.
+/// Pairs of links without collisions.
 ///
 /// # Errors
 ///
-/// A group that is not there.
+/// The name of an undefined group.
 pub(crate) fn apart(groups: &[Group]) -> Result<BTreeSet<[usize; 2]>, SceneError> {
     let mut members: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for group in groups {
@@ -35,7 +36,7 @@ pub(crate) fn apart(groups: &[Group]) -> Result<BTreeSet<[usize; 2]>, SceneError
             return Err(spot.error(unknown("collision filter group", name, &names)));
         }
     }
-    // a group may hold the members of others, and those of theirs: as many rounds as groups reach all
+    // groups may be nested: repeat until nothing changes
     for _ in 0..groups.len() {
         let mut changed = false;
         for group in groups {

@@ -1,39 +1,39 @@
-//! What is odd in a robot's file without being wrong, and what was done about it.
+//! Warnings about unusual but acceptable contents of a robot file.
 
 use crate::error::{SceneError, list_some, unknown};
 use crate::xml::Xml;
 use std::collections::BTreeMap;
 
-/// Collects oddities while a file is read; each kind becomes one warning.
+/// Collects warnings while a file is read. Findings of one kind become one warning.
 pub struct Findings<'f> {
     pub file: &'f str,
     warnings: Vec<String>,
-    /// By what was found: where first, and the names.
+    /// For each kind, the first line and the names of the parts.
     grouped: BTreeMap<Kind, (usize, Vec<String>)>,
     ignored: BTreeMap<String, usize>,
 }
 
-/// An oddity that many parts of a robot may have: the word for such a part, what was found and what was done.
+/// A finding that several parts may share: the noun for the parts, and what was found and done.
 pub type Kind = (&'static str, &'static str);
 
 /// A link whose mass is given as 0.
 pub const FRAMES: Kind = ("link", "mass 0: taken as frames without inertia");
 /// A link with collision shapes and no `<inertial>`.
 pub const SHAPES_WITHOUT_MASS: Kind = ("link", "shapes but no <inertial>: taken as massless");
-/// A visual whose mesh is not there.
+/// A visual whose mesh file is missing.
 pub const MISSING_VISUALS: Kind = ("link", "a visual mesh that was not found: not drawn");
-/// A box, sphere, cylinder or capsule without extent.
+/// A box, sphere, cylinder or capsule of size zero.
 pub const EMPTY_SHAPES: Kind = ("link", "shapes of size 0: left out");
-/// A joint with damping or dry friction: what a driven one does is the scene's to say.
+/// A joint with damping or dry friction. For a driven joint the scene defines both.
 pub const DYNAMICS: Kind = (
     "joint",
     "<dynamics> holds where joints are passive; of driven ones give `damping` and `friction` in the scene",
 );
-/// A fixed joint that is to follow another one.
+/// A fixed joint with `<mimic>`.
 pub const FIXED_FOLLOWERS: Kind = ("joint", "<mimic> of a fixed joint: it stays fixed");
-/// A revolute or prismatic joint that URDF wants to have limits.
+/// A revolute or prismatic joint without limits, which URDF requires.
 pub const WITHOUT_LIMIT: Kind = ("joint", "no <limit>: it moves without end");
-/// A joint whose limits are one place.
+/// A joint whose lower and upper limits are equal.
 pub const NO_RANGE: Kind = ("joint", "lower and upper limit are the same: it cannot move");
 
 impl<'f> Findings<'f> {
@@ -41,17 +41,17 @@ impl<'f> Findings<'f> {
         Self { file, warnings: Vec::new(), grouped: BTreeMap::new(), ignored: BTreeMap::new() }
     }
 
-    /// Something at one place.
+    /// Adds a warning about one line.
     pub fn warn(&mut self, line: usize, text: impl std::fmt::Display) {
         self.warnings.push(format!("{}:{line}: {text}", self.file));
     }
 
-    /// What an error would say, were it not about something that a robot can do without.
+    /// Adds an error as a warning, with what was `done` instead.
     pub fn forgive(&mut self, error: &SceneError, done: &str) {
         self.warnings.push(format!("{error}; {done}"));
     }
 
-    /// Something that many parts of a robot have in common.
+    /// Adds one part to a finding that several parts may share.
     pub fn group(&mut self, kind: Kind, line: usize, name: &str) {
         let (_, names) = self.grouped.entry(kind).or_insert_with(|| (line, Vec::new()));
         if names.last().is_none_or(|last| last != name) {
@@ -59,14 +59,15 @@ impl<'f> Findings<'f> {
         }
     }
 
-    /// Elements that nothing here reads.
+    /// Counts elements that are not read.
     pub fn ignore<'t>(&mut self, tags: impl Iterator<Item = &'t str>) {
         for tag in tags {
             *self.ignored.entry(tag.to_owned()).or_default() += 1;
         }
     }
 
-    /// Child elements that are not read: those of the format are counted, with others the nearest name is told.
+    /// Reports child elements that are not read. Elements of the format are counted; for others the
+    /// nearest valid name is suggested.
     pub fn others(&mut self, at: &Xml<'_, '_>, read: &[&str], unread: &[&str]) {
         for child in at.elements() {
             let tag = match child.prefix() {
@@ -84,9 +85,9 @@ impl<'f> Findings<'f> {
         }
     }
 
-    /// An element that the format does not have.
+    /// Reports an element that the format does not define.
     pub fn unknown(&mut self, at: &Xml<'_, '_>, valid: &[&str]) {
-        // many of one name are one warning
+        // report each unknown name once
         let n = self.ignored.entry(at.tag().to_owned()).or_default();
         *n += 1;
         if *n == 1 {
@@ -94,7 +95,7 @@ impl<'f> Findings<'f> {
         }
     }
 
-    /// All of it, a line each.
+    /// All warnings, one line each.
     pub fn into_warnings(self) -> Vec<String> {
         let Self { file, mut warnings, grouped, ignored } = self;
         for ((part, kind), (line, names)) in grouped {

@@ -1,4 +1,4 @@
-//! Inertias that files give and rigid bodies may have.
+//! Check and repair of inertias given by files.
 
 use crate::Options;
 use crate::error::SceneError;
@@ -6,11 +6,12 @@ use crate::findings::Findings;
 use crate::xml::Xml;
 use quasistep_model::{BodyInertia, InertiaError};
 
-/// The inertia as given, or the nearest one that a rigid body may have; `at` is where its moments stand.
+/// The inertia as given, or the nearest one that a rigid body can have. `at` is the place of its
+/// moments in the file.
 ///
 /// # Errors
 ///
-/// If it is impossible and repairs are refused, or none is near.
+/// If the inertia is impossible and repairs are refused, or if it cannot be repaired.
 pub(crate) fn possible(
     given: BodyInertia,
     at: &Xml<'_, '_>,
@@ -22,7 +23,7 @@ pub(crate) fn possible(
         Ok(()) => Ok(given),
         Err(error @ (InertiaError::NegativeMoment { .. } | InertiaError::Triangle { .. })) => {
             let repaired = given.nearest_possible();
-            // moments far beyond what numbers can hold stay impossible
+            // moments near the limits of floating point cannot be repaired
             if options.refuse_repairs || repaired.check().is_err() {
                 let hint = "leave out `repair: error` to take the nearest possible inertia";
                 return Err(at.error(format!("{error}; {hint}")));

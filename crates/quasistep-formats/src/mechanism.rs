@@ -1,8 +1,10 @@
-//! Bodies and what connects them, in any order and direction, from which the trees of a [`Description`] grow.
+//! Bodies and connections in any order and direction, from which the trees of a [`Description`] are
+//! built.
 //!
-//! Files may name either end of a joint first, hang a body on several joints, and put a joint anywhere on both bodies. Here each
-//! connection has its pose in both bodies; trees grow from the world and then from the bodies that are left; a connection that
-//! would close a loop becomes a constraint.
+//! A file may name either end of a joint first, connect a body by several joints, and place a joint
+//! anywhere on both bodies. So each connection has its pose in both bodies. Trees grow from the
+//! world first and then from the remaining bodies. A connection that would close a loop becomes a
+//! constraint.
 
 use crate::description::{Constraint, Description, Joint, Link, Tree};
 use crate::error::{SceneError, unknown};
@@ -15,10 +17,11 @@ use quasistep_model::JointKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Poses nearer than this are the same one, in m and rad: what chains of some 100 poses round, a few metres apart.
+/// Poses closer than this are equal, in m and rad: rounding of chains of about 100 poses, a few
+/// metres long.
 const SAME: f64 = 1e-12;
 
-/// A body: a link that stands, if nothing holds it, at `X_WB`.
+/// A body. Without a connection it is free and starts at `X_WB`.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
     pub link: Link,
@@ -32,15 +35,15 @@ pub(crate) struct Connection {
     pub spot: Spot,
     pub parent: Option<usize>,
     pub child: Option<usize>,
-    /// Pose of the joint's frame in the parent.
+    /// Pose of the joint frame F in the parent.
     pub X_PF: Pose,
-    /// Pose in the child of the frame that meets it at q = 0.
+    /// Pose in the child of the frame M that coincides with F at q = 0.
     pub X_CM: Pose,
-    /// The rest; its ends and origin are not yet said.
+    /// Joint data; parent, child and origin are filled in later.
     pub joint: Joint,
 }
 
-/// Two bodies and a pose in each: what stays on what.
+/// A loop closure: two bodies, and a frame or point in each.
 #[derive(Clone, Debug)]
 pub(crate) struct Closure {
     pub name: String,
@@ -48,7 +51,7 @@ pub(crate) struct Closure {
     pub points: [Vec3; 2],
 }
 
-/// A linear equation of joints by name: `Σ factor × q = offset`.
+/// A linear equation of joint coordinates by joint name: `Σ factor × q = offset`.
 #[derive(Clone, Debug)]
 pub(crate) struct Sum {
     pub spot: Spot,
@@ -56,19 +59,19 @@ pub(crate) struct Sum {
     pub offset: f64,
 }
 
-/// All that files say is there, before it hangs together.
+/// Contents of files before they are ordered into trees.
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanism {
-    /// The file that was asked for.
+    /// The main file.
     file: String,
     pub bodies: Vec<Body>,
     pub connections: Vec<Connection>,
-    /// Model instances.
+    /// Names of model instances.
     pub groups: Vec<String>,
-    /// Scoped names of frames: the body and the pose in it.
+    /// Named frames: the body of each, and the frame's pose in it.
     pub frames: BTreeMap<String, (Option<usize>, Pose)>,
     pub filters: Vec<Group>,
-    /// Pairs of bodies that never touch.
+    /// Pairs of bodies without collisions.
     pub apart: BTreeSet<[usize; 2]>,
     pub closures: Vec<Closure>,
     pub sums: Vec<Sum>,
@@ -93,7 +96,7 @@ impl Mechanism {
         }
     }
 
-    /// Notes two bodies that never touch.
+    /// Excludes collisions of two bodies.
     pub fn set_apart(&mut self, a: usize, b: usize, spot: &Spot) -> Result<(), SceneError> {
         if a != b {
             self.apart.insert([a.min(b), a.max(b)]);
@@ -104,11 +107,12 @@ impl Mechanism {
         Ok(())
     }
 
-    /// The trees.
+    /// Builds the trees.
     ///
     /// # Errors
     ///
-    /// Names that are there twice, a loop that nothing can close, filters and followers of what is not there.
+    /// Duplicate names; a loop that cannot be closed by constraints; filters and mimic joints with
+    /// unknown names.
     pub fn into_description(self) -> Result<Description, SceneError> {
         check_names(&self)?;
         let Forest { edges, loops } = Forest::new(&self.bodies, &self.connections);
@@ -155,7 +159,7 @@ impl Mechanism {
     }
 }
 
-/// Names of bodies and of connections differ.
+/// Error if two bodies or two connections have the same name.
 fn check_names(of: &Mechanism) -> Result<(), SceneError> {
     let mut seen = BTreeSet::new();
     for body in &of.bodies {
@@ -176,7 +180,8 @@ fn check_names(of: &Mechanism) -> Result<(), SceneError> {
     Ok(())
 }
 
-/// How a body hangs: on a connection, whose child it is unless `turned`, or on nothing.
+/// Connection of a body towards the root of its tree: `None` for a root, else the index of the
+/// connection. `true` means that the body is the connection's parent, so the joint is reversed.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     body: usize,
@@ -184,7 +189,7 @@ struct Edge {
     by: Option<(usize, bool)>,
 }
 
-/// Bodies from the world outwards, and the connections that are left.
+/// Bodies from the roots outwards, and the connections that are not part of a tree.
 struct Forest {
     edges: Vec<Edge>,
     loops: Vec<usize>,
@@ -192,7 +197,7 @@ struct Forest {
 
 impl Forest {
     fn new(bodies: &[Body], connections: &[Connection]) -> Self {
-        // by body, and last by the world: connections, and whether this is the child's end
+        // for each body, and last for the world: its connections, and whether it is the child
         let world = bodies.len();
         let mut ends: Vec<Vec<(usize, bool)>> = vec![Vec::new(); bodies.len() + 1];
         let mut is_child = vec![false; bodies.len()];
@@ -207,7 +212,7 @@ impl Forest {
         let mut reached = vec![false; bodies.len() + 1];
         let mut used = vec![false; connections.len()];
         forest.grow(world, &ends, connections, &mut reached, &mut used);
-        // a body that nothing carries is a better root than one that hangs on a loop
+        // prefer as roots bodies that are no joint's child
         let free = (0..bodies.len()).filter(|&b| !is_child[b]).chain(0..bodies.len());
         for body in free {
             if !reached[body] {
@@ -248,7 +253,7 @@ impl Forest {
     }
 }
 
-/// Links and joints as they grow.
+/// Links and joints built so far.
 struct Grown {
     links: Vec<Link>,
     joints: Vec<Joint>,
@@ -262,7 +267,7 @@ impl Grown {
         Self { links, joints: Vec::new(), link_names, joint_names: BTreeSet::new() }
     }
 
-    /// A name that is not yet taken.
+    /// A name that is not in use, derived from `name`; marks it as used.
     fn fresh(taken: &mut BTreeSet<String>, name: &str) -> String {
         let mut name = name.to_owned();
         while !taken.insert(name.clone()) {
@@ -290,7 +295,7 @@ impl Grown {
             self.joints.push(Joint { kind, origin, ..joint });
             return;
         }
-        // a link without mass at the joint, and the body off it
+        // insert a massless link at the joint, with the body fixed to it at an offset
         let name = Self::fresh(&mut self.link_names, &joint.name);
         let (line, group) = (joint.line, bodies[body].link.group);
         let between = self.links.len();
@@ -303,18 +308,19 @@ impl Grown {
     }
 }
 
-/// The joint seen from its child: the same coordinate moves the parent the other way.
+/// The joint with parent and child exchanged; for one dof the axis changes sign.
 fn turn(kind: JointKind) -> JointKind {
     match kind {
         JointKind::Revolute { axis } => JointKind::Revolute { axis: -axis },
         JointKind::Continuous { axis } => JointKind::Continuous { axis: -axis },
         JointKind::Prismatic { axis } => JointKind::Prismatic { axis: -axis },
-        // coordinates of joints with several dofs are those of the other body's frame from here
+        // for several dofs the coordinates keep their meaning with the bodies exchanged
         JointKind::Fixed | JointKind::Planar | JointKind::Ball | JointKind::Free => kind,
     }
 }
 
-/// The joint with its frame on that of the body that it moves, where this is the same motion: kind, and pose in the parent.
+/// The equivalent joint whose frame coincides with the child's body frame: its kind, and its pose
+/// in the parent. `None` if there is no such joint.
 fn at_body(kind: JointKind, X_PF: &Pose, X_CM: &Pose) -> Option<(JointKind, Pose)> {
     let off = X_CM.translation;
     let is_same = off.norm() < SAME && X_CM.rotation.to_rotation_vector().norm() < SAME;
@@ -323,7 +329,7 @@ fn at_body(kind: JointKind, X_PF: &Pose, X_CM: &Pose) -> Option<(JointKind, Pose
     }
     let origin = *X_PF * X_CM.inverse();
     let in_body = |axis: Vec3| X_CM.rotation.rotate(axis);
-    // the body's origin must be on the axis of a hinge
+    // for a hinge, the body's origin must lie on the axis
     let on_axis = |axis: Vec3| {
         let axis = in_body(axis).try_normalize().unwrap_or(Vec3::Z);
         (off - axis * axis.dot(off)).norm() < SAME
@@ -343,7 +349,7 @@ fn at_body(kind: JointKind, X_PF: &Pose, X_CM: &Pose) -> Option<(JointKind, Pose
     }
 }
 
-/// The constraints that stand for a connection which closes a loop.
+/// The constraints that replace a loop-closing connection.
 fn close(connection: &Connection) -> Result<Vec<Constraint>, SceneError> {
     let Connection { parent, child, X_PF, X_CM, joint, spot } = connection;
     let links = [*parent, *child];
@@ -358,7 +364,8 @@ fn close(connection: &Connection) -> Result<Vec<Constraint>, SceneError> {
             Ok(vec![Constraint::Weld { name: name.clone(), links, poses: [*X_PF, *X_CM] }])
         }
         JointKind::Ball => Ok(vec![connect(name.clone(), Vec3::ZERO)]),
-        // two points of its axis; that five of their six rows are independent is found where they are used
+        // a hinge becomes two point constraints on its axis; one of the six rows is redundant and
+        // is removed later
         JointKind::Revolute { axis } | JointKind::Continuous { axis } => Ok(vec![
             connect(name.clone(), Vec3::ZERO),
             connect(format!("{name}_axis"), axis.try_normalize().unwrap_or(Vec3::Z) * AXIS_POINT),
@@ -370,7 +377,8 @@ fn close(connection: &Connection) -> Result<Vec<Constraint>, SceneError> {
     }
 }
 
-/// Where on the axis of a hinge that closes a loop its second point is, in m: as far as links of robots are wide.
+/// Distance of the second point along the axis of a loop-closing hinge, in m: about the width of a
+/// robot link.
 const AXIS_POINT: f64 = 0.1;
 
 fn coupling(sum: &Sum, joints: &[Joint]) -> Result<Constraint, SceneError> {

@@ -1,4 +1,4 @@
-//! Triangle meshes that models refer to.
+//! Triangle meshes referenced by models.
 
 use crate::cache::{Digest, Key, digest};
 use crate::error::SceneError;
@@ -11,42 +11,44 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// How far up a file's folders its package is looked for.
+/// Number of parent folders that are searched for the package of a file.
 const PACKAGE_DEPTH: usize = 12;
 
-/// What is made of fewer bytes, with those of the files beside them, takes a millisecond or two, about as long as to write
-/// it: it is not kept.
+/// Results from fewer input bytes than this are not cached. They are computed in a millisecond or
+/// two, about as fast as they are written.
 const SMALL: usize = 100_000;
 
-/// Reads the shape of a mesh; the ending of the name, in any case, tells the format.
+/// Reads the geometry of a mesh. The file extension, in any case, determines the format.
 ///
 /// # Errors
-/// Another ending, a file that is missing or cannot be read in its format, buffers beside it that cannot be read or lie
-/// outside of its package, no triangle, or a coordinate that is not finite.
+///
+/// An unknown extension; a missing or invalid file; buffers beside it that cannot be read or lie
+/// outside of its package; no triangle; a coordinate that is not finite.
 pub fn read(path: &Path) -> Result<Mesh, SceneError> {
     let ending = ending(path)?;
     parse(path, &ending, &bytes(path)?, Want::Shape, &mut Textures::default(), &mut |_, _| ())
 }
 
-/// What is made of a mesh.
+/// A computation on a mesh whose result can be cached.
 pub struct Recipe<'a> {
-    /// Names what is made.
+    /// Name of the computation.
     pub what: &'a str,
-    /// All that it depends on beside the mesh.
+    /// Parameters of the computation, as bytes.
     pub options: &'a [u8],
-    /// What of the mesh is read.
+    /// The parts of the mesh that are read.
     pub want: Want,
-    /// Even of a small file it costs much.
+    /// If true, the result is cached even for small files.
     pub costly: bool,
 }
 
-/// A file beside a mesh, as the mesh names it, and what was in it; `None` if it could not be read.
+/// A file referenced by a mesh, and the hash of its contents; `None` if it could not be read.
 type Beside = (String, Option<Digest>);
 
-/// What is made of the mesh in a file: from the cache, if it was made before of the same bytes.
+/// Result of `make` for the mesh in a file, from the cache if the same bytes were processed before.
 ///
 /// # Errors
-/// As [`read`], in the type of `make`'s, which are not kept.
+///
+/// Errors of [`read`] and of `make`. They are not cached.
 pub fn made<T: Serialize + DeserializeOwned, E: From<SceneError>>(
     path: &Path,
     recipe: &Recipe<'_>,
@@ -76,13 +78,13 @@ pub fn made<T: Serialize + DeserializeOwned, E: From<SceneError>>(
     Ok(result)
 }
 
-/// The ending that tells the format, in lower case.
+/// The file extension in lower case.
 fn ending(path: &Path) -> Result<String, SceneError> {
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     if quasistep_mesh::ENDINGS.contains(&ending.as_str()) {
         return Ok(ending);
     }
-    // the reader's own complaint, before the file is opened
+    // an unknown extension is reported before the file is opened
     parse(path, &ending, &[], Want::Shape, &mut Textures::default(), &mut |_, _| ()).map(|_| ending)
 }
 
@@ -93,7 +95,7 @@ fn bytes(path: &Path) -> Result<Arc<[u8]>, SceneError> {
     })
 }
 
-/// Reads a mesh; `note` is told of the files beside it.
+/// Parses a mesh; calls `note` for each file referenced by it.
 fn parse(
     path: &Path,
     ending: &str,
@@ -111,10 +113,11 @@ fn parse(
         .map_err(|fault| SceneError::in_file(path, fault))
 }
 
-/// The bytes of a file that the mesh at `path` refers to by a relative path.
+/// The bytes of a file that the mesh at `path` references by a relative path.
 ///
-/// A mesh comes from anywhere; what it shows ends up in pages that people pass on. So it sees its own package alone: the
-/// nearest folder above it with a `package.xml`, or else the folder above its own.
+/// A mesh may come from an untrusted source, and its contents may end up in pages that users share.
+/// So it can only reference files in its own package: the nearest folder above it with a
+/// `package.xml`, or else the parent of its folder.
 fn reference(path: &Path, beside: &str) -> io::Result<Vec<u8>> {
     let refuse = |message: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     let relative = Path::new(beside);
@@ -128,7 +131,7 @@ fn reference(path: &Path, beside: &str) -> io::Result<Vec<u8>> {
     let folders: Vec<&Path> = own.ancestors().take(PACKAGE_DEPTH).collect();
     let package = folders.iter().position(|folder| files::is_file(&folder.join("package.xml")));
     let allowed = package.unwrap_or(1);
-    // steps up from the mesh's own folder, at most
+    // most levels that the path goes above the mesh's folder
     let mut inside: Vec<&std::ffi::OsStr> = Vec::new();
     let mut up = 0;
     for component in relative.components() {

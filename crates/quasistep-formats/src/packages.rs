@@ -1,38 +1,40 @@
-//! Where the files are that a robot names: `package://`, `file://`, or relative to the robot's folder.
+//! Resolves file addresses in robot files: `package://`, `file://`, or relative to the robot's
+//! folder.
 
 use crate::error::list_some;
 use crate::files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Folders above a robot's that are searched for a package; no real tree is deeper.
+/// Number of parent folders that are searched for a package.
 const MOST_FOLDERS: usize = 64;
 
-/// Beginnings of addresses in a package: of ROS, and of Gazebo.
+/// Package URI schemes of ROS and of Gazebo.
 const SCHEMES: [&str; 2] = ["package://", "model://"];
-/// Variables with folders of packages and models.
+/// Environment variables with search folders of packages and models.
 const SEARCH_PATHS: [&str; 4] =
     ["ROS_PACKAGE_PATH", "SDF_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH"];
 
-/// Where files named in a robot are found.
+/// Search paths of the files named by a robot.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
     /// Folder of the file that names them.
     pub dir: &'a Path,
-    /// Folders of `package://name` that the scene gives.
+    /// Folder of each package in `package://name`, given by the scene.
     pub packages: &'a BTreeMap<String, PathBuf>,
 }
 
 impl Places<'_> {
-    /// The file with this address.
+    /// Finds the file with this address.
     ///
-    /// A package or a model of Gazebo is looked for in the scene's `packages`; in the folders above, by their name, the name
-    /// in their `package.xml` and the folders within; in `ROS_PACKAGE_PATH`, `SDF_PATH`, `GZ_SIM_RESOURCE_PATH` and
-    /// `GAZEBO_MODEL_PATH`; in `share` of `AMENT_PREFIX_PATH`. A path in it may not lead out of it.
+    /// Packages and Gazebo models are searched in the scene's `packages`; in parent folders, by
+    /// folder name, by the name in `package.xml` and in their subfolders; in `ROS_PACKAGE_PATH`,
+    /// `SDF_PATH`, `GZ_SIM_RESOURCE_PATH` and `GAZEBO_MODEL_PATH`; and in `share` of
+    /// `AMENT_PREFIX_PATH`. The path may not leave the package.
     ///
     /// # Errors
     ///
-    /// Where it was looked for, in words.
+    /// A message that lists the places searched.
     pub fn find(&self, address: &str) -> Result<PathBuf, String> {
         let Some(rest) = SCHEMES.iter().find_map(|scheme| address.strip_prefix(scheme)) else {
             let path = self.dir.join(address.strip_prefix("file://").unwrap_or(address));
@@ -55,7 +57,7 @@ impl Places<'_> {
         };
         let given = self.packages.get(package);
         let found = match given {
-            // what the scene says holds
+            // a folder given by the scene overrides the search
             Some(folder) => look(folder.clone()),
             None => self.candidates(package).find_map(&mut look),
         };
@@ -73,10 +75,10 @@ impl Places<'_> {
         })
     }
 
-    /// Folders that may be this package, likely ones first.
+    /// Folders that may be this package, most likely first.
     fn candidates(&self, package: &str) -> impl Iterator<Item = PathBuf> {
         let mut all = Vec::new();
-        // a relative path says nothing of the folders above the current one
+        // make the path absolute: a relative one has no parents above the current folder
         let dir = files::current_dir().join(self.dir);
         for above in dir.ancestors().take(MOST_FOLDERS) {
             let is_named = above.file_name().is_some_and(|name| name == package);
@@ -98,7 +100,7 @@ impl Places<'_> {
     }
 }
 
-/// True if a relative path has left its folder at any place.
+/// True if a relative path leaves its folder at some point.
 fn leads_out(path: &str) -> bool {
     let mut depth = 0usize;
     for part in path.split(['/', '\\']) {
@@ -119,7 +121,7 @@ fn search_path(variable: &str) -> impl Iterator<Item = PathBuf> {
     folders.into_iter()
 }
 
-/// True if a folder's `package.xml` gives it this name.
+/// True if the folder's `package.xml` has this package name.
 fn named_in_manifest(folder: &Path, package: &str) -> bool {
     let manifest = folder.join("package.xml");
     if !files::is_file(&manifest) {

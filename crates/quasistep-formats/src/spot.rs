@@ -1,4 +1,4 @@
-//! A place in a file that outlives the document it was read from.
+//! Position in a file that does not borrow from the parsed document.
 
 use crate::error::SceneError;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// A complaint about this place.
+    /// An error at this place.
     pub fn error(&self, message: impl Into<String>) -> SceneError {
         SceneError::new(&self.file, Some(self.line), &self.key, message)
     }
 
-    /// A sentence about this place, for warnings.
+    /// A warning at this place.
     pub fn warning(&self, text: impl std::fmt::Display) -> String {
         format!("{}:{}: {}: {text}", self.file, self.line, self.key)
     }

@@ -1,4 +1,4 @@
-//! Xacro: a macro language that the `xacro` program turns into URDF.
+//! Xacro: a macro language that the program `xacro` expands to URDF.
 
 use crate::error::SceneError;
 use crate::files;
@@ -8,19 +8,21 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// A robot takes `xacro` about a second; one that includes itself would never end.
+/// Longest run of `xacro`. A robot takes about a second; a file that includes itself would never
+/// end.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Ways to call it: the program, and the Python package where programs of packages are not on the path.
+/// Commands to try: the program, and its Python module where programs of packages are not on the
+/// path.
 const COMMANDS: [&[&str]; 2] =
     [&["xacro"], &["python3", "-c", "import sys, xacro; sys.argv[0] = 'xacro'; xacro.main()"]];
 
-/// True if a text without its comments asks to be expanded.
+/// True if a text, without its comments, uses xacro.
 pub fn is_xacro(text: &str, file: &Path) -> bool {
     file.extension().is_some_and(|e| e.eq_ignore_ascii_case("xacro")) || text.contains("<xacro:")
 }
 
-/// The URDF that a xacro file stands for.
+/// Expands a xacro file to URDF.
 pub fn expand(path: &Path) -> Result<String, SceneError> {
     let file = path.display().to_string();
     let text = files::made(&format!("{file} (expanded)"), || run_first(path)).and_then(|bytes| {
@@ -50,9 +52,9 @@ fn run_first(path: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// The output of a program that is stopped when it takes too long or writes too much.
+/// Output of a program, which is stopped if it takes too long or writes too much.
 fn run(command: &mut Command) -> io::Result<Vec<u8>> {
-    /// Ends the program, however this ends.
+    /// Child process that is killed when dropped.
     struct Running(Child);
     impl Drop for Running {
         fn drop(&mut self) {
@@ -92,7 +94,7 @@ fn run(command: &mut Command) -> io::Result<Vec<u8>> {
     }
     let errors = String::from_utf8_lossy(&errors);
     let lines: Vec<&str> = errors.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    // of a traceback the last line, else the first: the others say from where files were included
+    // of a traceback the last line is useful, else the first; the others list includes
     let told = if errors.contains("Traceback") { lines.last() } else { lines.first() };
     Err(io::Error::other(told.copied().unwrap_or("it failed without a word").to_owned()))
 }

@@ -1,4 +1,4 @@
-//! XML elements that know their file and line.
+//! XML elements with file and line.
 
 use crate::error::SceneError;
 use crate::spot::Spot;
@@ -7,27 +7,27 @@ use quasistep_mesh::xml::{check, parse, parse_checked};
 use roxmltree::{Document, Error, Node};
 use std::sync::Arc;
 
-/// Prefixes that a file may use without declaring them.
+/// Most namespace prefixes that a file may use without declaring them.
 const MOST_PREFIXES: usize = 32;
 
-/// A file's text without its comments, and where its lines begin.
+/// Text of a file without comments, and the start of each line.
 pub struct Source<'f> {
     pub file: &'f str,
     shared: Arc<str>,
     pub text: String,
     line_starts: Vec<usize>,
-    /// Length of what was put into the root element, and where.
+    /// Length and position of the declarations inserted into the root element.
     inserted: (usize, usize),
 }
 
 impl<'f> Source<'f> {
-    /// Takes comments out of a text; every line stays where it is.
+    /// Removes comments from a text; line numbers stay the same.
     pub fn new(text: &str, file: &'f str) -> Self {
         let mut kept = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(start) = rest.find("<!--") {
             kept.push_str(&rest[..start]);
-            // a comment without an end is left to the parser's complaint
+            // an unclosed comment is reported by the parser
             let Some(length) = rest[start..].find("-->") else { break };
             let end = start + length + 3;
             kept.extend(rest[start..end].chars().filter(|c| *c == '\n'));
@@ -39,8 +39,7 @@ impl<'f> Source<'f> {
         Self { file, shared: file.into(), text: kept, line_starts, inserted: (0, 0) }
     }
 
-    /// Declares the prefixes that the text uses and does not declare: many files use those of
-    /// extensions in this way.
+    /// Declares prefixes that the text uses without declaration, as many files do for extensions.
     pub fn declare_prefixes(&mut self) {
         if check(&self.text).is_err() {
             return;
@@ -56,7 +55,7 @@ impl<'f> Source<'f> {
         }
     }
 
-    /// Where the name of the root element ends.
+    /// Position of the end of the root element's name.
     fn end_of_first_tag_name(&self) -> Option<usize> {
         let is_tag =
             |at: &usize| self.text[at + 1..].starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -65,7 +64,7 @@ impl<'f> Source<'f> {
         Some(start + name)
     }
 
-    /// The parsed text.
+    /// Parses the text.
     pub fn parse(&self) -> Result<Document<'_>, SceneError> {
         parse(&self.text).map_err(|(line, message)| {
             SceneError::new(self.file, Some(line), "", format!("not valid XML: {message}"))
@@ -80,7 +79,7 @@ impl<'f> Source<'f> {
     }
 }
 
-/// An element, with the name of the link or joint it belongs to.
+/// An element, with the name of the link or joint to which it belongs.
 #[derive(Clone)]
 pub struct Xml<'a, 'f> {
     node: Node<'a, 'a>,
@@ -105,7 +104,7 @@ impl<'a, 'f> Xml<'a, 'f> {
         self.node.tag_name().name()
     }
 
-    /// Child elements with this tag, whatever their namespace.
+    /// Child elements with this tag, in any namespace.
     pub fn children<'s>(&'s self, tag: &'s str) -> impl Iterator<Item = Xml<'a, 'f>> + 's {
         self.node.children().filter(move |n| n.is_element() && n.tag_name().name() == tag).map(
             |node| Xml { node, source: self.source, key: format!("{} {}", self.key, label(&node)) },
@@ -121,7 +120,7 @@ impl<'a, 'f> Xml<'a, 'f> {
         })
     }
 
-    /// Tags of child elements that are not among these.
+    /// Tags of child elements that are not in `known`.
     pub fn other_tags<'s>(&'s self, known: &'s [&str]) -> impl Iterator<Item = &'a str> + 's {
         let elements = self.node.children().filter(Node::is_element);
         elements.map(|n| n.tag_name().name()).filter(|tag| !known.contains(tag))
@@ -131,18 +130,18 @@ impl<'a, 'f> Xml<'a, 'f> {
         self.children(tag).next()
     }
 
-    /// The prefix of the tag: that of an extension of the format.
+    /// Namespace prefix of the tag, if any.
     pub fn prefix(&self) -> Option<&'a str> {
         let namespace = self.node.tag_name().namespace()?;
         self.node.lookup_prefix(namespace).filter(|prefix| !prefix.is_empty())
     }
 
-    /// The text between the tags, without the blanks around it.
+    /// The text content, trimmed.
     pub fn content(&self) -> &'a str {
         self.node.text().unwrap_or_default().trim()
     }
 
-    /// The place, for complaints when the document is gone.
+    /// Position of the element, for messages after the document is dropped.
     pub fn spot(&self) -> Spot {
         Spot { file: self.source.shared.clone(), line: self.line(), key: self.key.as_str().into() }
     }
@@ -164,7 +163,7 @@ impl<'a, 'f> Xml<'a, 'f> {
         }
     }
 
-    /// Finite numbers in an attribute, as many as `valid` says; `None` if it is not there.
+    /// Finite numbers in an attribute, with a count in `valid`; `None` if the attribute is missing.
     pub fn some_numbers(
         &self,
         name: &str,
@@ -192,24 +191,24 @@ impl<'a, 'f> Xml<'a, 'f> {
         )))
     }
 
-    /// Exactly `N` finite numbers in an attribute; `None` if it is not there.
+    /// Exactly `N` finite numbers in an attribute; `None` if the attribute is missing.
     pub fn numbers<const N: usize>(&self, name: &str) -> Result<Option<[f64; N]>, SceneError> {
         Ok(self.some_numbers(name, N..=N)?.and_then(|values| values.try_into().ok()))
     }
 
-    /// A number that must be there.
+    /// A required number.
     pub fn number(&self, name: &str) -> Result<f64, SceneError> {
         self.text(name)?;
         Ok(self.numbers::<1>(name)?.map_or(0.0, |[x]| x))
     }
 
-    /// A number ≥ 0 that must be there.
+    /// A required number ≥ 0.
     pub fn non_negative(&self, name: &str) -> Result<f64, SceneError> {
         let x = self.number(name)?;
         if x >= 0.0 { Ok(x) } else { Err(self.error(format!("{name} is {x}; it must be ≥ 0"))) }
     }
 
-    /// `<origin xyz rpy>`, the identity if it is left out.
+    /// Reads `<origin xyz rpy>`; the identity if missing.
     pub fn origin(&self) -> Result<Pose, SceneError> {
         let Some(origin) = self.child("origin") else { return Ok(Pose::IDENTITY) };
         let xyz = origin.numbers("xyz")?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A YAML document as a tree that knows its lines, so that every complaint can name one.
+//! YAML document as a tree with line numbers, so that every message can name a line.
 
 use crate::error::{SceneError, list, unknown};
 use crate::spot::Spot;
@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A value with the line it stands on.
+/// A YAML value with its line.
 #[derive(Clone, Debug)]
 pub struct Node {
     kind: Kind,
     line: usize,
-    /// The `--set` option that put it here, instead of a line.
+    /// The `--set` option that set this value, if any.
     set_by: Option<String>,
-    /// The word after the `!` before it, if there is one.
+    /// The tag, without `!`, if any.
     tag: Option<String>,
 }
 
@@ -25,18 +25,18 @@ enum Kind {
     Map(Vec<(String, Node)>),
 }
 
-/// Collections nested deeper than this are no scene but an attack on the stack.
+/// Deepest nesting of collections; bounds the use of the stack.
 const MAX_DEPTH: usize = 64;
 
-/// Values of a document, which take some 200 bytes each.
+/// Most values of a document; each takes about 200 bytes.
 const MAX_VALUES: usize = 2_000_000;
 
-/// A collection that has not ended.
+/// A collection being parsed.
 struct Open {
     node: Node,
-    /// Of a map, the key whose value comes next, and its line.
+    /// In a map, the key whose value comes next, and its line.
     pending: Option<(String, usize)>,
-    /// Of a map, the keys so far.
+    /// In a map, the keys so far.
     keys: BTreeSet<String>,
 }
 
@@ -47,7 +47,7 @@ impl Open {
     }
 }
 
-/// A node with its dotted key and file: where readers stand.
+/// A node with its dotted key and file: the position of a reader in the document.
 #[derive(Clone, Debug)]
 pub struct At<'a, C = ()> {
     node: &'a Node,
@@ -56,12 +56,13 @@ pub struct At<'a, C = ()> {
     context: C,
 }
 
-/// What the numbers of a document may be beside digits.
+/// Rules for numbers in a document: what is allowed besides plain numbers.
 pub trait Context: Clone {
-    /// The value of a text that is no plain number, if this place takes expressions; `key` is where it stands.
+    /// Value of a text that is not a plain number; `None` if expressions are not allowed here.
+    /// `key` is the dotted key of its position.
     fn value(&self, text: &str, key: &str) -> Option<Result<f64, String>>;
 
-    /// What complaints say of the place beside its key.
+    /// Text that messages add to the key, if any.
     fn label(&self) -> Option<&str>;
 }
 
@@ -75,7 +76,7 @@ impl Context for () {
     }
 }
 
-/// The word of a tag like `!word`.
+/// The word of a tag `!word`.
 fn word(tag: Option<Cow<'_, Tag>>) -> Option<String> {
     tag.filter(|tag| tag.handle == "!").map(|tag| tag.suffix.clone())
 }
@@ -90,7 +91,7 @@ impl Node {
         let fail = |line: usize, key: &str, message: String| {
             Err(SceneError::new(file, (!file.is_empty()).then_some(line), key, message))
         };
-        // innermost last
+        // the innermost collection is last
         let mut open: Vec<Open> = Vec::new();
         let mut root: Option<Node> = None;
         let mut n_values = 0;
@@ -149,7 +150,7 @@ impl Node {
                 Kind::List(items) => items.push(done),
                 Kind::Map(entries) => {
                     if let Some((key, key_line)) = pending.take() {
-                        // a block starts below its key; people look for the key
+                        // report a block at the line of its key, where users look for it
                         done.line = key_line;
                         entries.push((key, done));
                         continue;
@@ -172,15 +173,15 @@ impl Node {
         }
     }
 
-    /// Replaces the value at a dotted path, as `--set path=value` does. Missing keys are made; a `*`
-    /// stands for every key of a mapping, of which at least one must lead on.
+    /// Replaces the value at a dotted path, as `--set path=value` does. Missing keys are created. A
+    /// `*` matches every key of a mapping; at least one must contain the rest of the path.
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), SceneError> {
         let origin = format!("--set {path}");
         let fail = |message: String| Err(SceneError::new("", None, &origin, message));
         if path.is_empty() || path.split('.').any(str::is_empty) {
             return fail("the path has an empty part; a path is like `step.size`".into());
         }
-        // a mapping around the value: the parser wants one at the root
+        // wrap the value in a mapping, which the parser expects at the root
         let wrapped = Self::parse(&format!("value: {value}"), "");
         let Ok(Self { kind: Kind::Map(mut entries), .. }) = wrapped else {
             return fail(format!("`{value}` is not a YAML value"));
@@ -196,7 +197,7 @@ impl Node {
         Ok(())
     }
 
-    /// Removes the value at a dotted path; false if there is none.
+    /// Removes the value at a dotted path; false if it does not exist.
     pub fn remove(&mut self, path: &str) -> bool {
         match &mut self.kind {
             Kind::Map(entries) => {
@@ -204,7 +205,7 @@ impl Node {
                     entries.remove(i);
                     return true;
                 }
-                // keys may hold dots themselves
+                // keys may contain dots
                 entries.iter_mut().any(|(key, child)| {
                     let rest = path.strip_prefix(key.as_str()).and_then(|r| r.strip_prefix('.'));
                     rest.is_some_and(|rest| child.remove(rest))
@@ -223,7 +224,7 @@ impl Node {
         }
     }
 
-    /// Number of values replaced or made.
+    /// Sets the value at a path; returns the number of values replaced or created.
     fn set_parts(
         &mut self,
         parts: &[&str],
@@ -234,7 +235,7 @@ impl Node {
             *self = value.clone();
             return Ok(1);
         };
-        // another scan in place of a cloud's file: what is said of the cloud still holds
+        // a path in place of a cloud's mapping replaces its file and keeps the other keys
         if let (["cloud"], Kind::Map(entries), Kind::Scalar(_)) = (parts, &self.kind, &value.kind)
             && entries.iter().any(|(key, child)| key == "cloud" && child.has("file"))
         {
@@ -245,7 +246,7 @@ impl Node {
                 if *first == "*" {
                     let mut n = 0;
                     for (_, child) in entries.iter_mut() {
-                        // a deep path concerns only the children that have its next key
+                        // with a longer path, `*` matches only children that have the next key
                         let concerned = parts.len() <= 2 || child.has(parts[1]);
                         if concerned {
                             n += child.set_parts(&parts[1..], value, origin)?;
@@ -253,7 +254,7 @@ impl Node {
                     }
                     return Ok(n);
                 }
-                // keys may hold dots themselves: the longest one that fits wins
+                // keys may contain dots: the longest match wins
                 for n in (1..=parts.len()).rev() {
                     let key = parts[..n].join(".");
                     if let Some((_, child)) = entries.iter_mut().find(|(k, _)| *k == key) {
@@ -302,24 +303,24 @@ impl Node {
         }
     }
 
-    /// The reader's place at the root.
+    /// The position of the root.
     pub fn at<'a>(&'a self, file: &'a str) -> At<'a> {
         At { node: self, file, key: String::new(), context: () }
     }
 }
 
 impl<'a, C: Context> At<'a, C> {
-    /// This place, read in another context.
+    /// The same position with another context for numbers.
     pub fn within<D>(&self, context: D) -> At<'a, D> {
         At { node: self.node, file: self.file, key: self.key.clone(), context }
     }
 
-    /// What numbers may be here.
+    /// The context for numbers.
     pub fn context(&self) -> &C {
         &self.context
     }
 
-    /// A complaint about this node.
+    /// An error at this node.
     pub fn error(&self, message: impl Into<String>) -> SceneError {
         let mut message = message.into();
         if let Some(label) = self.context.label() {
@@ -327,13 +328,13 @@ impl<'a, C: Context> At<'a, C> {
         }
         match &self.node.set_by {
             Some(origin) => SceneError::new("", None, origin, message),
-            // a scene that is no file has keys only
+            // a scene without a file has keys only
             None if self.file.is_empty() => SceneError::new("", None, &self.key, message),
             None => SceneError::new(self.file, Some(self.node.line), &self.key, message),
         }
     }
 
-    /// `file:line` or the `--set` option, for warnings.
+    /// `file:line`, or the `--set` option, for warnings.
     pub fn place(&self) -> String {
         match &self.node.set_by {
             Some(origin) => origin.clone(),
@@ -341,12 +342,12 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
-    /// True if a `--set` made this mapping on the way to something inside it.
+    /// True if `--set` created this mapping on the way to a value inside it.
     pub fn is_implied(&self) -> bool {
         self.node.set_by.is_some() && self.node.line == 0
     }
 
-    /// What stands here, in a few words, for messages.
+    /// The value in a few words, for messages.
     pub fn seen(&self) -> String {
         match &self.node.kind {
             Kind::Scalar(text) if text.is_empty() => "nothing".into(),
@@ -361,12 +362,12 @@ impl<'a, C: Context> At<'a, C> {
         Self { node, file: self.file, key: full, context: self.context.clone() }
     }
 
-    /// The word after the `!` before this, if there is one.
+    /// The tag, without `!`, if any.
     pub fn tag(&self) -> Option<&'a str> {
         self.node.tag.as_deref()
     }
 
-    /// The place, for complaints when the document is gone.
+    /// Position of the node, for messages after the document is dropped.
     pub(crate) fn spot(&self) -> Spot {
         Spot { file: self.file.into(), line: self.node.line, key: self.key.as_str().into() }
     }
@@ -381,7 +382,7 @@ impl<'a, C: Context> At<'a, C> {
         matches!(self.node.kind, Kind::List(_))
     }
 
-    /// The entries of a mapping, in file order; keys are free.
+    /// The entries of a mapping with arbitrary keys, in file order.
     pub fn entries(&self) -> Result<Vec<(&'a str, Self)>, SceneError> {
         let Kind::Map(entries) = &self.node.kind else {
             return Err(self.error(format!("{} was seen; give a mapping of names", self.seen())));
@@ -389,13 +390,13 @@ impl<'a, C: Context> At<'a, C> {
         Ok(entries.iter().map(|(k, n)| (k.as_str(), self.child(k, n))).collect())
     }
 
-    /// What stands under this key, if this is a mapping that has it.
+    /// The value of this key; `None` if this is not a mapping or has no such key.
     pub fn entry(&self, key: &str) -> Option<Self> {
         let Kind::Map(entries) = &self.node.kind else { return None };
         entries.iter().find(|(k, _)| k == key).map(|(k, n)| self.child(k, n))
     }
 
-    /// A mapping that may hold these keys only.
+    /// A mapping in which only these keys are allowed.
     pub fn map(&self, valid: &[&str]) -> Result<Map<'a, C>, SceneError> {
         let entries = self.entries().map_err(|_| {
             self.error(format!("{} was seen; give a mapping with {}", self.seen(), list(valid)))
@@ -416,7 +417,7 @@ impl<'a, C: Context> At<'a, C> {
         Ok(items.iter().enumerate().map(|(i, n)| self.child(&i.to_string(), n)).collect())
     }
 
-    /// A whole number in a range.
+    /// An integer from `least` to `most`.
     pub fn whole(&self, least: u64, most: u64) -> Result<u64, SceneError> {
         let x = self.number("")?;
         if x.fract() == 0.0 && (least as f64..=most as f64).contains(&x) {
@@ -425,12 +426,12 @@ impl<'a, C: Context> At<'a, C> {
         Err(self.error(format!("{x} was seen; give a whole number from {least} to {most}")))
     }
 
-    /// True if nothing is written here.
+    /// True if the value is empty.
     pub fn is_nothing(&self) -> bool {
         matches!(&self.node.kind, Kind::Scalar(text) if matches!(text.as_str(), "" | "~" | "null"))
     }
 
-    /// A text.
+    /// A string.
     pub fn text(&self) -> Result<&'a str, SceneError> {
         match &self.node.kind {
             Kind::Scalar(text) if !text.is_empty() => Ok(text),
@@ -438,20 +439,20 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
-    /// The file that a text names: relative to `dir`; if a `--set` gave it, to the current folder or,
-    /// where that has no such file, to `dir`.
+    /// The path of a file. It is relative to `dir`. If `--set` gave it, it is relative to the
+    /// current folder, or to `dir` if there is no such file.
     pub fn path(&self, dir: &Path) -> Result<PathBuf, SceneError> {
         let path = Path::new(self.text()?);
         let here = self.node.set_by.is_some() && crate::files::is_file(path);
         Ok(if here { path.to_owned() } else { dir.join(path) })
     }
 
-    /// True if this is a number, or YAML's word for what is none.
+    /// True if this is a number, or YAML's word for NaN or infinity.
     pub fn reads_as_number(&self) -> bool {
         matches!(&self.node.kind, Kind::Scalar(text) if text.parse::<f64>().is_ok() || is_yaml_nan_or_infinity(text))
     }
 
-    /// A number in words: with the expression that it came from, if it did.
+    /// A number for messages, with the expression from which it was computed, if any.
     fn shown(&self, x: f64) -> String {
         match &self.node.kind {
             Kind::Scalar(text) if text.parse::<f64>().is_err() => format!("`{text}` = {x}"),
@@ -459,7 +460,7 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
-    /// A finite number; `unit` is named in the complaint.
+    /// A finite number; `unit` is used in messages.
     pub fn number(&self, unit: &str) -> Result<f64, SceneError> {
         let give = if unit.is_empty() {
             "a plain number".into()
@@ -485,7 +486,7 @@ impl<'a, C: Context> At<'a, C> {
         match plain {
             Ok(x) if x.is_finite() => Ok(x),
             Ok(_) => Err(self.error(format!("{text} was seen; give {give}, finite"))),
-            // YAML's own words for what is no number
+            // YAML's words for NaN and infinity
             Err(_) if is_yaml_nan_or_infinity(text) => {
                 Err(self.error(format!("{text} was seen; give {give}, finite")))
             }
@@ -520,9 +521,9 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
-    /// A number ≥ 0, or `.inf` for one without bound.
+    /// A number ≥ 0, or `.inf`.
     pub fn up_to_infinity(&self, unit: &str) -> Result<f64, SceneError> {
-        // the words of YAML and of JSON as Python writes it
+        // words of YAML, and of JSON as written by Python
         let infinite = |text: &str| {
             let word = text.trim_start_matches('+').to_ascii_lowercase();
             matches!(word.as_str(), ".inf" | "inf" | "infinity")
@@ -533,7 +534,7 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
-    /// A number > 0, or `.inf` for one without bound.
+    /// A number > 0, or `.inf`.
     pub fn positive_up_to_infinity(&self, unit: &str) -> Result<f64, SceneError> {
         match self.up_to_infinity(unit)? {
             f64::INFINITY => Ok(f64::INFINITY),
@@ -541,12 +542,12 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
-    /// A list of numbers of any length.
+    /// A list of any number of finite numbers.
     pub fn numbers(&self, unit: &str) -> Result<Vec<f64>, SceneError> {
         self.list()?.iter().map(|item| item.number(unit)).collect()
     }
 
-    /// A list of exactly `N` numbers.
+    /// A list of exactly `N` finite numbers.
     pub fn array<const N: usize>(&self, unit: &str) -> Result<[f64; N], SceneError> {
         let wanted = format!("give {N} numbers in {unit}, as in [{}]", vec!["1"; N].join(", "));
         if !self.is_list() {
@@ -566,7 +567,7 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
-    /// One of these words.
+    /// One of several valid words.
     pub fn word<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, SceneError> {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         let text = self
@@ -579,7 +580,7 @@ impl<'a, C: Context> At<'a, C> {
     }
 }
 
-/// A mapping whose keys are known to be valid.
+/// A mapping whose keys were checked.
 #[derive(Clone, Debug)]
 pub struct Map<'a, C = ()> {
     at: At<'a, C>,
@@ -587,22 +588,22 @@ pub struct Map<'a, C = ()> {
 }
 
 impl<'a, C: Context> Map<'a, C> {
-    /// The value of a key, if given.
+    /// The value of a key, if present.
     pub fn get(&self, key: &str) -> Option<&At<'a, C>> {
         self.entries.iter().find(|(k, _)| *k == key).map(|(_, at)| at)
     }
 
-    /// The value of a key that must be given.
+    /// The value of a required key.
     pub fn need(&self, key: &str) -> Result<&At<'a, C>, SceneError> {
         self.get(key).ok_or_else(|| self.at.error(format!("`{key}` is missing; it must be given")))
     }
 
-    /// Keys that were given.
+    /// Keys that are present.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.entries.iter().map(|(k, _)| *k)
     }
 
-    /// A complaint about the mapping as a whole.
+    /// An error about the mapping as a whole.
     pub fn error(&self, message: impl Into<String>) -> SceneError {
         self.at.error(message)
     }

@@ -1,4 +1,4 @@
-//! Drake's model directives: what stands where, under which name.
+//! Drake's model directives: poses and names of models.
 
 #![allow(non_snake_case)] // monogram notation
 
@@ -24,7 +24,7 @@ fn directives(text: &str, more: &[(&str, &str)]) -> Result<Description, SceneErr
     read_files(&files)
 }
 
-/// An arm that holds a ball: on what its parent is, if the frame is there.
+/// An arm that holds a ball, welded to the parent's frame if that exists.
 const SUB: &str = "directives:
 - add_model: {name: arm, file: package://pkg/arm.sdf}
 - add_frame:
@@ -38,7 +38,7 @@ const SUB: &str = "directives:
     ignored_collision_filter_groups: [held]
 ";
 
-/// Frames, welds and namespaces: a weld puts the child where it says, whatever the model's own pose.
+/// Frames, welds and namespaces. A weld places the child, whatever the pose in its file.
 #[test]
 fn models_are_welded_in_namespaces() {
     let text = "directives:
@@ -54,14 +54,14 @@ fn models_are_welded_in_namespaces() {
     let read = directives(text, &[]).unwrap();
     assert_same(pose(&read, "left::arm::base", &[]), [0.0, 2.0, 0.0], [0.0; 3]);
     assert_same(pose(&read, "left::arm::hand", &[]), [0.0, 2.0, 1.0], [0.0; 3]);
-    // the ball is a metre along the grip's x, which is y of the hand
+    // the ball is 1 m along the grip's x, which is y of the hand
     assert_same(pose(&read, "left::ball::ball", &[]), [0.0, 3.0, 1.6], [0.0, 0.0, FRAC_PI_2]);
     assert_same(pose(&read, "ball::ball", &[]), [0.0, 1.0, 1.6], [0.0, 0.0, FRAC_PI_2]);
     assert_eq!(read.never_touch.len(), 2, "one pair in each namespace");
     assert!(read.joints.iter().any(|joint| joint.name == "left::arm::j"));
 }
 
-/// Joints start where `default_joint_positions` says, free bodies at `default_free_body_pose`.
+/// Joints start at `default_joint_positions`, free bodies at `default_free_body_pose`.
 #[test]
 fn starts_are_those_of_the_file() {
     let text = "directives:
@@ -90,7 +90,7 @@ fn starts_are_those_of_the_file() {
     assert_eq!(held.origin.translation.to_array(), [0.0, 0.0, 0.5]);
 }
 
-/// What is not welded is free, where its file puts it.
+/// A model that is not welded is free and starts where its file places it.
 #[test]
 fn what_nothing_holds_is_free() {
     let read =
@@ -100,7 +100,7 @@ fn what_nothing_holds_is_free() {
     assert_same(pose(&read, "a::base", &[]), [5.0, 5.0, 5.0], [0.0; 3]);
 }
 
-/// Every mistake names file, line and key, and what would be right.
+/// Every error names file, line, key, and valid values.
 #[test]
 fn mistakes_name_their_line() {
     let cases = [

@@ -1,4 +1,4 @@
-//! MJCF files of our own, each with facts that follow from MuJoCo's XML reference.
+//! Hand-written MJCF files, with expected values from MuJoCo's XML reference.
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // monogram notation: X_PB, p_B
 
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A folder with these files, which goes when it is dropped.
+/// A temporary folder with these files, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -62,13 +62,13 @@ fn close_number(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{a} is not {b}");
 }
 
-/// Where a vector points after a rotation tells of both.
+/// Compares two rotations by their action on vectors.
 fn same_turn(a: Quat, b: Quat) {
     close(a.rotate(Vec3::X), b.rotate(Vec3::X));
     close(a.rotate(Vec3::Y), b.rotate(Vec3::Y));
 }
 
-/// Poses of the links where all joints are at their start; joints with one coordinate, and free ones.
+/// World poses of the links with all joints at their start; one-dof and free joints only.
 fn poses(d: &Description) -> Vec<Pose> {
     let mut out = vec![Pose::IDENTITY; d.links.len()];
     for &k in &d.tree.order {
@@ -96,7 +96,8 @@ fn pose_of(d: &Description, name: &str) -> Pose {
 
 const BALL: &str = "<geom size='0.1'/>";
 
-/// XML reference, "Default settings": a class takes what the class around it says; an element's own words hold.
+/// XML reference, "Default settings": a class inherits from the enclosing class; attributes of the
+/// element override both.
 #[test]
 fn defaults_nest_by_class() {
     let d = model(
@@ -123,13 +124,13 @@ fn defaults_nest_by_class() {
     };
     let (spin, roll) = (Some(0.1), Some(0.01));
     assert_eq!(seen("a", 0), (0.2, 0.9, spin, roll));
-    // fewer numbers leave the rest to the class around
+    // fewer numbers leave the others at the enclosing class's values
     assert_eq!(seen("a", 1), (0.1, 0.3, spin, roll));
     assert_eq!(seen("b", 0), (0.2, 0.9, spin, roll));
     assert_eq!(seen("c", 0), (0.2, 0.3, spin, roll));
 }
 
-/// XML reference, "Frame orientations": five ways to say a quarter turn about y after one about x.
+/// XML reference, "Frame orientations": a quarter turn about y after one about x, in five forms.
 #[test]
 fn orientations_agree() {
     let ways = [
@@ -156,8 +157,8 @@ fn orientations_agree() {
     );
 }
 
-/// A body with several joints and anchors off its origin is a chain that ends in the body's own frame; coordinates are those of
-/// the file, and its configuration has joints at `ref`.
+/// A body with several joints and anchors off its origin becomes a chain that ends in the body's
+/// frame. Coordinates are those of the file; its reference configuration has joints at `ref`.
 #[test]
 fn joints_of_a_body_are_a_chain() {
     let d = model(
@@ -179,19 +180,19 @@ fn joints_of_a_body_are_a_chain() {
     let spring = hinge.drive.unwrap();
     assert_eq!((spring.stiffness, spring.target, spring.effort), (7.0, Some(0.5 * quarter), None));
     assert_eq!((hinge.armature, hinge.friction), (0.1, 0.2));
-    // a quarter turn on from the configuration, about the anchor
+    // rotate by a quarter turn from the reference configuration, about the anchor
     let mut moved = d.clone();
     for joint in &mut moved.joints {
         if joint.name == "hinge" {
             joint.start = Some(vec![2.0 * quarter]);
         }
     }
-    // the origin lies 0.2 below the anchor and swings to its right
+    // the origin, 0.2 m below the anchor, swings to the right
     close(pose_of(&moved, "arm").translation, Vec3::new(1.2, 0.2, 1.0));
     assert_eq!(d.joints.iter().filter(|j| matches!(j.kind, JointKind::Fixed)).count(), 2);
 }
 
-/// Masses and moments of solids of 1000 kg/m³ and of given mass, and of both together.
+/// Masses and moments of solids with density 1000 kg/m³, with given mass, and of both together.
 #[test]
 fn inertia_follows_from_geoms() {
     let d = model(
@@ -217,7 +218,7 @@ fn inertia_follows_from_geoms() {
     close(two.com, Vec3::X * -0.5);
     close_number(two.inertia.rows[1].y, 4.0 * 0.4 * 0.01 + 2.25 + 3.0 * 0.25);
     let told = of("told");
-    // a quarter turn about x puts the second moment on z
+    // a quarter turn about x moves the second moment to z
     close_number(told.inertia.rows[1].y, 3.0);
     close_number(told.inertia.rows[2].z, 2.0);
     let light = model(
@@ -232,7 +233,8 @@ fn inertia_follows_from_geoms() {
 const CUBE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nv 0 0 1\nv 1 0 1\nv 0 1 1\nv 1 1 1\n\
     f 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n";
 
-/// A mesh weighs what it encloses, wherever its file has its origin; `refpos`, `refquat` and `scale` move and size it.
+/// A mesh has the mass of its enclosed volume, wherever its origin is. `refpos`, `refquat` and
+/// `scale` place and scale it.
 #[test]
 fn meshes_weigh_and_stand_where_their_assets_say() {
     let text = "<mujoco><compiler meshdir='meshes'/>
@@ -257,12 +259,12 @@ fn meshes_weigh_and_stand_where_their_assets_say() {
     let Geometry::Mesh { scale, .. } = part.geometry else { panic!("{part:?}") };
     assert_eq!(scale, [0.1, 0.2, 0.3]);
     close(part.origin.translation, Vec3::new(-0.1, 0.0, 1.0));
-    // the asset's x is the file's y
+    // the asset's x axis is the file's y axis
     let b = link(&d, "b");
     close(b.inertial.unwrap().com, Vec3::new(0.5, -0.5, 0.5));
     close(b.collisions[0].origin.rotation.rotate(Vec3::Y), Vec3::X);
     assert!(matches!(&b.collisions[1].geometry, Geometry::Points(points) if points.len() == 4));
-    // a box of the same moments is the cuboid itself
+    // the box with the same moments is the cuboid itself
     let c = &link(&d, "c").collisions[0];
     let Geometry::Box { half } = c.geometry else { panic!("{c:?}") };
     let mut sizes = half;
@@ -294,11 +296,11 @@ fn position_servos_are_drives() {
     );
     let a = joint(&d, "a").drive.unwrap();
     assert_eq!((a.stiffness, a.damping, a.effort), (400.0, 16.0, Some(5.0)));
-    // a control of 0 is taken to the end of its range, 1
+    // a control of 0 is clamped to the end of its range, 1
     assert_eq!(a.target, Some(0.5));
     assert_eq!(joint(&d, "a").damping, 2.0);
     let b = joint(&d, "b").drive.unwrap();
-    // ζ = 1 of k = 10 and an inertia of 3 · (1 + 1)/3 + 0.5
+    // damping ratio 1 with k = 10 and inertia 3 · (1 + 1)/3 + 0.5
     close_number(b.damping, 2.0 * (10.0_f64 * 2.5).sqrt());
     assert_eq!(b.stiffness, 10.0);
     let c = joint(&d, "c").drive.unwrap();
@@ -311,8 +313,9 @@ fn position_servos_are_drives() {
     }
 }
 
-/// XML reference, "actuator": a motor pushes with `gear · clamp(gain · clamp(ctrl))`; those of one joint add up, up to its
-/// `actuatorfrcrange`. Without a keyframe controls are 0, or the end of their range that is nearer.
+/// XML reference, "actuator": the force of a motor is `gear · clamp(gain · clamp(ctrl))`. Forces on
+/// one joint add up, limited by `actuatorfrcrange`. Without a keyframe controls are 0, clamped to
+/// their range.
 #[test]
 fn motors_are_torques() {
     let bodies = "<worldbody>
@@ -338,7 +341,7 @@ fn motors_are_torques() {
     let d = model(&format!("{bodies}{key}"));
     let torque = |name: &str| joint(&d, name).torque;
     assert_eq!((torque("a"), torque("b"), torque("c")), (10.0, 1.0, -3.0));
-    // 6 (u − q̇), and 3 u q̇
+    // forces 6 (u − q̇), and 3 u q̇
     assert_eq!((torque("d"), joint(&d, "d").damping), (3.0, 7.0));
     assert_eq!((torque("e"), joint(&d, "e").damping), (0.0, 6.0));
     assert_eq!((torque("t"), torque("f")), (1.5, 0.0));
@@ -355,7 +358,8 @@ fn motors_are_torques() {
     assert!(still.joints.iter().all(|joint| joint.torque == 0.0));
 }
 
-/// A tendon of fixed type is a slide without mass, tied to its joints; an equality of joints ties them too.
+/// A fixed tendon becomes a massless slide coupled to its joints. A joint equality becomes a
+/// coupling too.
 #[test]
 fn tendons_and_equalities_are_constraints() {
     let d = model(
@@ -381,7 +385,7 @@ fn tendons_and_equalities_are_constraints() {
     let tendon = joint(&d, "sum");
     assert_eq!((tendon.limits, tendon.drive.unwrap().stiffness), (Some([-0.1, 0.2]), 5.0));
     close_number(tendon.start.as_ref().unwrap()[0], 0.5 * 30_f64.to_radians());
-    // a tendon of one joint is that joint's: −1 ≤ −2 q ≤ 0.5
+    // a tendon with one joint becomes part of that joint: −1 ≤ −2 q ≤ 0.5
     assert_eq!((joint(&d, "b").limits, joint(&d, "b").damping), (Some([-0.25, 0.5]), 12.0));
     assert_eq!(d.constraints.len(), 6);
     let Constraint::Coupling { terms, offset, .. } = &d.constraints[0] else { panic!() };
@@ -405,7 +409,8 @@ fn tendons_and_equalities_are_constraints() {
     close_number(*offset, 30_f64.to_radians());
 }
 
-/// XML reference, "Contact": masks, excluded bodies, pairs of their own, and parents that do not touch their children.
+/// XML reference, "Contact": masks, excluded bodies, explicit pairs, and no collisions of parent
+/// and child.
 #[test]
 fn filters_are_those_of_mujoco() {
     let d = model(
@@ -422,11 +427,12 @@ fn filters_are_those_of_mujoco() {
     let name = |k: usize| d.links[k].name.as_str();
     let mut never: Vec<[&str; 2]> = d.never_touch.iter().map(|p| p.map(name)).collect();
     never.sort_unstable();
-    // the base stands still: its child may touch it; what is welded to a body counts as the body
+    // the base is fixed, so its child may collide with it; a body and what is welded to it count as
+    // one
     assert_eq!(never, [["base", "three"], ["one", "two"], ["two", "three"], ["welded", "two"]]);
     let masks = link(&d, "one").collisions[0].masks.unwrap();
     assert_eq!((masks.own, masks.others), (2, 4));
-    // what no mask lets touch is there for its pair alone
+    // a shape excluded by all masks is kept for its explicit pair
     assert_eq!(link(&d, "two").collisions.len(), 1);
     let pair = &d.pairs[0];
     assert_eq!(pair.parts.map(|(link, part)| (name(link), part)), [("two", 0), ("world", 0)]);
@@ -437,7 +443,7 @@ fn filters_are_those_of_mujoco() {
     assert!(matches!(link(&d, "world").collisions[0].geometry, Geometry::HalfSpace));
 }
 
-/// A keyframe is the start; a free joint's place stands before its quaternion there.
+/// A keyframe sets the start; in `qpos` of a free joint the position precedes the quaternion.
 #[test]
 fn keyframes_are_starts() {
     let text = "<mujoco><worldbody>
@@ -457,13 +463,14 @@ fn keyframes_are_starts() {
     let other = Options { keyframe: Some("other".into()), ..Options::default() };
     let d = folder.read(&other).unwrap();
     assert_eq!(joint(&d, "h").start.as_deref(), Some([0.2].as_slice()));
-    // without a control the drive holds the start
+    // without a control the drive holds the start position
     assert_eq!(joint(&d, "h").drive.unwrap().target, None);
     let none = Options { keyframe: Some("hme".into()), ..Options::default() };
     assert!(folder.read(&none).unwrap_err().to_string().contains("did you mean `home`"));
 }
 
-/// XML reference, "include", "replicate" and "attach": names, places, and what speaks of them.
+/// XML reference, "include", "replicate" and "attach": names, poses, and elements that refer to the
+/// copies.
 #[test]
 fn files_put_together_are_one_model() {
     let main = "<mujoco><include file='parts/common.xml'/>
@@ -496,7 +503,7 @@ fn files_put_together_are_one_model() {
     }
     close(pose_of(&d, "left-palm").translation, Vec3::new(0.0, 1.0, 3.0));
     let wrist = joint(&d, "left-wrist");
-    // the hand has classes and units of its own
+    // the hand has its own classes and angle units
     assert_eq!(
         (wrist.damping, wrist.limits, wrist.drive.unwrap().stiffness),
         (4.0, Some([-1.0, 1.0]), 9.0)
@@ -505,7 +512,7 @@ fn files_put_together_are_one_model() {
     assert!(d.links.iter().all(|l| !l.name.contains("left_behind")));
 }
 
-/// What MJCF does not have is told once, with the nearest name that it has.
+/// Each unknown element or attribute is reported once, with the nearest valid name.
 #[test]
 fn strangers_are_told() {
     let d = model("<worldbody><bdy/><body name='a'><joint stifness='3'/><joint stifness='4' axis='1 0 0'/><geom size='1'/></body></worldbody>
@@ -521,7 +528,8 @@ fn strangers_are_told() {
     assert!(strangers.iter().any(|w| w.contains("`bdy`; did you mean `body`")));
 }
 
-/// A model of 50 bodies with their drives is read in a tenth of a second beside its meshes: the least of ten times.
+/// A model of 50 bodies with drives is read in less than 0.1 s, without meshes (fastest of ten
+/// runs).
 #[test]
 fn fifty_bodies_take_a_tenth_of_a_second() {
     let (mut bodies, mut drives) = (String::new(), String::new());
@@ -546,7 +554,7 @@ fn fifty_bodies_take_a_tenth_of_a_second() {
     assert!(least.as_secs_f64() < 0.1, "{least:?}");
 }
 
-/// Mistakes are one line with file, line and element; nothing costs more than a moment.
+/// Every mistake is reported on one line with file, line and element, quickly.
 #[test]
 fn mistakes_are_told() {
     let deep =
@@ -631,7 +639,7 @@ fn mistakes_are_told() {
     assert!(folder.read(&Options::default()).is_err());
     let folder = Folder::new(&[("m.xml", "<robot name='r'/>")]);
     assert!(folder.read(&Options::default()).unwrap_err().to_string().contains("<mujoco>"));
-    // absolute paths leave the package unless they are allowed to
+    // absolute paths leave the package and are refused by default
     let asset = "<mujoco><asset><mesh file='/nowhere/m.obj'/></asset></mujoco>";
     let folder = Folder::new(&[("m.xml", asset)]);
     assert!(folder.read(&Options::default()).unwrap_err().to_string().contains("outside"));

@@ -1,4 +1,4 @@
-//! SDFormat: what its specification says of frames, joints, shapes and files, on models whose answers are plain.
+//! SDFormat: frames, joints, shapes and includes as specified, on small models with known answers.
 
 #![allow(non_snake_case)] // monogram notation
 
@@ -10,7 +10,8 @@ use quasistep_math::Vec3;
 use quasistep_model::JointKind;
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// A pose is given in the model, or in what `relative_to` names: a link, a frame, a joint, a model within, one of its frames.
+/// A pose is relative to the model, or to what `relative_to` names: a link, a frame, a joint, a
+/// nested model, or one of its frames.
 #[test]
 fn poses_are_given_in_the_frames_that_they_name() {
     let read = model(
@@ -32,7 +33,8 @@ fn poses_are_given_in_the_frames_that_they_name() {
     assert_same(pose(&read, "d", &[]), [11.0, 5.0, 0.0], [0.0, 0.0, FRAC_PI_2]);
 }
 
-/// The pose of a model with a `placement_frame` is that of this frame; models may be placed by frames of models within.
+/// With `placement_frame`, the model's pose is that of the named frame, which may belong to a
+/// nested model.
 #[test]
 fn a_placement_frame_stands_where_the_model_is_put() {
     let read = model(
@@ -44,12 +46,12 @@ fn a_placement_frame_stands_where_the_model_is_put() {
              <link name='l'/><frame name='f'><pose>1 0 0 0 0 0</pose></frame></model></model>",
     )
     .unwrap();
-    // deep stands at (-1, 0, 0.25) in the hand, grip half a metre above; the hand is turned by a right angle
+    // `deep` is at (-1, 0, 0.25) in the hand, `grip` 0.5 m above it; the hand is rotated by 90°
     assert_same(pose(&read, "hand::palm", &[]), [1.0, 3.0, 2.25], [0.0, 0.0, FRAC_PI_2]);
     assert_same(pose(&read, "hand::deep::l", &[]), [1.0, 2.0, 2.5], [0.0, 0.0, FRAC_PI_2]);
 }
 
-/// Angles are radians unless the pose says degrees; quaternions stand as x, y, z, w.
+/// Angles are in radians unless the pose says degrees; quaternions are in the order x, y, z, w.
 #[test]
 fn rotations_have_three_ways_to_be_written() {
     let read = model(
@@ -63,7 +65,7 @@ fn rotations_have_three_ways_to_be_written() {
     }
 }
 
-/// Frames that are given in one another are nowhere: told, whatever the kind of the loop.
+/// Cyclic frame references are refused, for all kinds of cycles.
 #[test]
 fn frames_given_in_one_another_are_refused() {
     let loops = [
@@ -84,7 +86,8 @@ fn frames_given_in_one_another_are_refused() {
     }
 }
 
-/// The joint stands on its child where nothing else is said; its axis turns with the frame that it is expressed in.
+/// A joint's frame is its child's by default; its axis rotates with the frame in which it is
+/// expressed.
 #[test]
 fn joints_stand_on_their_children_and_axes_in_their_frames() {
     let read = model(
@@ -100,9 +103,9 @@ fn joints_stand_on_their_children_and_axes_in_their_frames() {
     )
     .unwrap();
     assert_same(pose(&read, "b", &[0.0, 0.0]), [1.0, 0.0, 0.0], [0.0, 0.0, FRAC_PI_2]);
-    // the hinge is a metre along −y of b: at (2, 0, 0)
+    // the hinge is 1 m along −y of b, at (2, 0, 0)
     assert_same(pose(&read, "b", &[FRAC_PI_2, 0.0]), [2.0, -1.0, 0.0], [0.0, 0.0, PI]);
-    // the slide goes along x of b, which is y of the world
+    // the slide moves along x of b, which is y of the world
     assert_same(pose(&read, "c", &[0.0, 0.25]), [3.0, 0.25, 0.0], [0.0; 3]);
     let joint = read.joints.iter().find(|joint| joint.name == "j").unwrap();
     assert_eq!(joint.limits, Some([-1.0, f64::INFINITY]), "1e16 is the format's word for no end");
@@ -111,7 +114,7 @@ fn joints_stand_on_their_children_and_axes_in_their_frames() {
     assert_eq!((spring.stiffness, spring.target), (3.0, Some(0.5)));
 }
 
-/// A body whose file names it as the parent of what carries it hangs the other way round, at the same coordinate.
+/// A joint whose named parent is carried by its child is reversed, with the same coordinate.
 #[test]
 fn a_joint_may_name_its_ends_either_way_round() {
     let ends = |parent: &str, child: &str, angle: f64| {
@@ -130,7 +133,7 @@ fn a_joint_may_name_its_ends_either_way_round() {
     assert!((backward.translation - forward.translation).norm() < 1e-12);
 }
 
-/// A universal joint turns about its first axis, then about its second.
+/// A universal joint rotates about its first axis, then about its second.
 #[test]
 fn a_universal_joint_is_two_hinges() {
     let read = model(
@@ -142,13 +145,13 @@ fn a_universal_joint_is_two_hinges() {
     .unwrap();
     let names: Vec<&str> = read.joints.iter().map(|joint| joint.name.as_str()).collect();
     assert_eq!(names, ["fix", "u_axis", "u_axis2"]);
-    // x first: the z direction of b goes to −y, whatever the second angle does to x
+    // x first: z of b goes to −y, for any second angle
     let turned = pose(&read, "b", &[FRAC_PI_2, 0.3]).rotation;
     assert!((turned.rotate(Vec3::Y) - Vec3::Z).norm() < 1e-12);
     assert_eq!(read.never_touch, [[link(&read, "a"), link(&read, "b")]], "a joint is between them");
 }
 
-/// Joints that close a loop are constraints: points of a hinge's axis, a weld.
+/// Joints that close a loop become constraints: two points of a hinge's axis, or a weld.
 #[test]
 fn loops_are_closed_by_constraints() {
     let read = model(
@@ -172,7 +175,7 @@ fn loops_are_closed_by_constraints() {
     assert_eq!(points[1].1[0] - points[0].1[0], points[1].1[1], "both points are on the axis");
 }
 
-/// SDFormat's gearbox: theta_2 = −ratio × theta_1, each angle counted from the reference body.
+/// SDFormat's gearbox: theta_2 = −ratio × theta_1, both angles relative to the reference body.
 #[test]
 fn a_gearbox_couples_two_hinges() {
     let read = model(
@@ -187,13 +190,14 @@ fn a_gearbox_couples_two_hinges() {
     let [Constraint::Coupling { terms, offset, .. }] = read.constraints.as_slice() else {
         panic!("{:?}", read.constraints)
     };
-    // the second hinge counts from `out` to the base, so that its sign is the other one
+    // the second hinge counts from `out` to the base, so its sign is reversed
     let terms: Vec<(&str, f64)> =
         terms.iter().map(|(joint, factor)| (read.joints[*joint].name.as_str(), *factor)).collect();
     assert_eq!((terms.as_slice(), *offset), ([("first", 3.0), ("second", -1.0)].as_slice(), 0.0));
 }
 
-/// Without `<inertial>` a link has the mass and the moments that the format gives it; with one they turn with its pose.
+/// Without `<inertial>` a link has the format's default mass and moments; otherwise the moments
+/// rotate with its pose.
 #[test]
 fn inertias_are_those_of_the_format() {
     let read = model(
@@ -213,7 +217,8 @@ fn inertias_are_those_of_the_format() {
     assert!(read.links[2].inertial.is_none());
 }
 
-/// Shapes: lengths are halved where ours are half lengths, a plane stands on its normal, friction is Drake's, else the smaller one.
+/// Shapes: lengths become half lengths, a plane is rotated to its normal, friction is Drake's or
+/// else the smaller of two.
 #[test]
 fn shapes_have_their_sizes_poses_and_friction() {
     let read = model(
@@ -245,7 +250,8 @@ fn shapes_have_their_sizes_poses_and_friction() {
     assert!(matches!(hidden.geometry, Geometry::Sphere { radius: 2.0 }));
 }
 
-/// Drake's tags of joints: a follower, the inertia of a rotor behind its gear (n² I), gains; without effort there is no motor.
+/// Drake's joint tags: mimic, reflected rotor inertia (n² I), controller gains. An effort limit of
+/// 0 means no actuator.
 #[test]
 fn tags_of_drake_are_read() {
     let joint = |tags: &str, effort: &str| {
@@ -285,7 +291,8 @@ fn tags_of_drake_are_read() {
     assert_eq!((led.multiplier, led.offset), (2.0, 0.5));
 }
 
-/// Members of a group never touch those of the groups that it ignores; groups may hold groups; `self_collide` is told of links.
+/// Members of a group do not collide with those of ignored groups; groups may be nested;
+/// `self_collide` applies to links.
 #[test]
 fn filters_keep_links_apart() {
     let links = "<link name='a'/><link name='b'/><model name='n'><link name='c'/></model>";
@@ -309,7 +316,7 @@ fn filters_keep_links_apart() {
     assert!(said.contains("unknown collision filter group `h`; did you mean `g`?"), "{said}");
 }
 
-/// Worlds: static models stand still, also what is nested in them; gravity is that of the world.
+/// Worlds: static models and models nested in them are fixed; gravity is the world's.
 #[test]
 fn worlds_hold_models() {
     let text = "<sdf version='1.6'><world name='w'><gravity>0 0 -1.6</gravity>
@@ -330,7 +337,8 @@ fn worlds_hold_models() {
     assert_ne!(floor, ball, "models are groups");
 }
 
-/// An include stands where it says; merged, its parts are those of the model around it.
+/// An included model has the pose of its include; parts of a merged model belong to the including
+/// one.
 #[test]
 fn models_are_included_and_merged() {
     let hand = "<sdf version='1.9'><model name='hand'><pose>9 9 9 0 0 0</pose><link name='palm'/>
@@ -354,7 +362,7 @@ fn models_are_included_and_merged() {
     assert_same(pose(&read, "tip", &[]), [2.0, 0.0, 1.0], [0.0; 3]);
 }
 
-/// A robot in URDF may be included; models of Gazebo are folders with a `model.config`.
+/// URDF robots may be included; Gazebo models are folders with a `model.config`.
 #[test]
 fn other_files_are_included() {
     let urdf = "<robot name='r'><link name='l1'/><link name='l2'/><joint name='j' type='continuous'>
@@ -371,7 +379,8 @@ fn other_files_are_included() {
     link(&read, "b::l");
 }
 
-/// Files that include themselves, or one another without end, or more than can be, are refused; so are ways out of a package.
+/// Files that include themselves, cyclic or excessive includes, and paths that leave a package are
+/// refused.
 #[test]
 fn includes_are_bounded() {
     let including = |uri: &str| {
@@ -382,7 +391,7 @@ fn includes_are_bounded() {
     let (own, other) = (including("b.sdf"), including("a.sdf"));
     let said = read_files(&[("a.sdf", &own), ("b.sdf", &other)]).unwrap_err().to_string();
     assert!(said.contains("includes itself"), "{said}");
-    // 16 files, each of which includes the next one eight times: 8^15 models
+    // 16 files that each include the next one eight times: 8^15 models
     let texts: Vec<(String, String)> = (0..16)
         .map(|k| {
             let many: Vec<String> = (0..8)
@@ -405,7 +414,7 @@ fn includes_are_bounded() {
     assert!(said.to_string().contains("leads out of its package"), "{said}");
 }
 
-/// Entities that unfold without end are the XML reader's to refuse: in no time.
+/// An entity expansion attack is refused by the XML parser immediately.
 #[test]
 fn an_entity_bomb_is_refused() {
     let entity = |k: usize| format!("<!ENTITY a{k} '{}'>", format!("&a{};", k - 1).repeat(8));
@@ -417,7 +426,7 @@ fn an_entity_bomb_is_refused() {
     assert!(read_files(&[("a.sdf", &text)]).is_err());
 }
 
-/// Every mistake names file, line and what would be right.
+/// Every error names file, line, and valid values.
 #[test]
 fn mistakes_name_their_line() {
     let cases = [
@@ -455,7 +464,8 @@ fn mistakes_name_their_line() {
     }
 }
 
-/// Elements that the format does not have are told with the nearest name, those that do not matter are counted.
+/// Unknown elements are reported with the nearest valid name; known elements without effect are
+/// counted.
 #[test]
 fn unknown_elements_are_warnings() {
     let read = model("<link name='a'><inertail/><sensor name='s'/></link><plugin/>").unwrap();
@@ -464,7 +474,8 @@ fn unknown_elements_are_warnings() {
     assert!(all.contains("<plugin> (1)") && all.contains("<sensor> (1)"), "{all}");
 }
 
-/// Files up to 1.4 give axes in the model; names before the first tag and undeclared prefixes are no mistake.
+/// In files up to version 1.4 axes are in the model frame. Text before the first tag and undeclared
+/// prefixes are accepted.
 #[test]
 fn old_files_are_read_as_they_were_meant() {
     let text = |version: &str| {

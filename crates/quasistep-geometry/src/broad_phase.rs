@@ -1,4 +1,5 @@
-//! Which boxes are near one another: sweep and prune along the axis of largest spread.
+//! Broad phase: finds pairs of axis-aligned boxes that are near one another, by sweep and prune
+//! along the axis of largest spread.
 
 use quasistep_math::Vec3;
 
@@ -12,7 +13,7 @@ pub struct Aabb {
 }
 
 impl Aabb {
-    /// True if the boxes are nearer than `margin` along every axis.
+    /// True if the gap between the boxes is less than `margin` (m) along every axis.
     pub fn near(&self, other: &Self, margin: f64) -> bool {
         (0..3).all(|k| self.min[k] <= other.max[k] + margin && other.min[k] <= self.max[k] + margin)
     }
@@ -21,25 +22,26 @@ impl Aabb {
 /// Reusable memory of the broad phase.
 #[derive(Debug, Default)]
 pub struct BroadPhase {
-    /// Finite boxes by their lower end along the sweep axis.
+    /// Lower end along the sweep axis (m) and index of each finite box, sorted.
     order: Vec<(f64, u32)>,
-    /// Boxes without an end: tested against all.
+    /// Indices of boxes with an infinite side. Each is tested against all others.
     infinite: Vec<u32>,
     tests: usize,
 }
 
 impl BroadPhase {
-    /// No memory yet.
+    /// Empty memory; it grows with use.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Number of box against box tests in the last call.
+    /// Number of pairs of boxes that the last call of [`pairs`](Self::pairs) tested.
     pub fn tests(&self) -> usize {
         self.tests
     }
 
-    /// Appends all pairs `(i, j)`, `i < j`, of boxes nearer than `margin` that `keep`, ascending.
+    /// Appends to the result all pairs `(i, j)`, `i < j`, of boxes nearer than `margin` (m) for
+    /// which `keep` is true, in ascending order.
     pub fn pairs(
         &mut self,
         boxes: &[Aabb],

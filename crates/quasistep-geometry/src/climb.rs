@@ -1,33 +1,37 @@
-//! The normal that separates two round shapes most, from one near it: Newton's method on the sphere of directions.
+//! Local maximum of the separation of two round shapes over unit normals, by Newton's method on the
+//! unit sphere.
 //!
 //! ```text
-//! s(n) = min_B n·b − max_A n·a,     grad s = b − a across n,     Hess s = −(bend_a + bend_b) − s   on the tangent plane
+//! s(n) = min_B n·b − max_A n·a
+//! grad s = b − a,                    projected on the plane across n
+//! Hess s = −(bend_a + bend_b) − s    on that plane
 //! ```
 //!
-//! Where `s > 0` there is one maximum, the distance; overlapping shapes may have several.
+//! Shapes that are apart (`s > 0`) have one maximum, their distance. Overlapping shapes may have
+//! several.
 
 use crate::ellipsoid::Ellipsoid;
 use crate::tube::square;
 use quasistep_math::Vec3;
 
-/// Most steps; 4 to 10 are usual, more in the flat middle of a thin shape.
+/// Most Newton steps. 4 to 10 are usual; the flat maximum of a thin shape takes more.
 const MAX_STEPS: usize = 80;
-/// Shortest part of a step that is tried.
+/// Smallest factor by which the line search shortens a Newton step.
 const SHORTEST: f64 = 1e-7;
-/// Share of the way to a direction along which a shape has no one farthest point that a step may go: a step across it would
-/// be one in the dark.
+/// Largest part of [`Round::room`] that one step may use. The quadratic model does not hold beyond
+/// a direction in which the support point jumps.
 const ROOM: f64 = 0.9;
-/// Rounding of a separation, as a share of the coordinates that it comes from.
+/// Rounding error of a separation, as a share of the coordinates from which it is computed.
 const ROUNDING: f64 = 4e-16;
 
-/// A shape with one farthest point along most directions.
+/// A convex shape whose support point is unique in almost every direction.
 pub(crate) trait Round {
-    /// The largest `n · p` over its points.
+    /// Support function: the largest `n · p` over the points `p` of the shape, in m.
     fn reach(&self, n: Vec3) -> f64;
-    /// The point farthest along `n`, and how fast it moves as `n` turns: the second derivatives of the reach along `u` and
-    /// `u`, `u` and `w`, `w` and `w`, which are square to `n`.
+    /// Support point along `n`, and the second derivatives of the support function along `uu`, `uw`
+    /// and `ww`, in m. `u` and `w` are unit vectors across `n`.
     fn point(&self, n: Vec3, u: Vec3, w: Vec3) -> (Vec3, [f64; 3]);
-    /// Sine of the angle by which `n` may turn before that point jumps.
+    /// Sine of the angle by which `n` may turn before the support point jumps.
     fn room(&self, _n: Vec3) -> f64 {
         1.0
     }
@@ -36,7 +40,7 @@ pub(crate) trait Round {
 /// A flat disc.
 pub(crate) struct Disc {
     pub centre: Vec3,
-    /// Unit.
+    /// Unit normal of the disc.
     pub axis: Vec3,
     pub radius: f64,
 }
@@ -47,7 +51,7 @@ impl Round for Disc {
     }
 
     fn point(&self, n: Vec3, u: Vec3, w: Vec3) -> (Vec3, [f64; 3]) {
-        // along the axis all points are as far
+        // along the axis all points of the disc are equally far: no unique support point
         let Some(out) = square(self.axis, n) else { return (self.centre, [0.0; 3]) };
         let t = n.cross(self.axis);
         let (bend, tu, tw) = (self.radius / t.norm().powi(3), t.dot(u), t.dot(w));
@@ -68,27 +72,30 @@ impl Round for Ellipsoid {
         let [p, q, r] = [n, u, w].map(|v| self.on_ball(v));
         let rho = p.norm();
         let on_ball = p / rho;
-        // crosswise: differences of squares have no digits for a thin one
+        // from cross products: a difference of squares would cancel for a thin ellipsoid
         let (q, r) = (q.cross(on_ball), r.cross(on_ball));
         let bend = [q.dot(q), q.dot(r), r.dot(r)];
         (self.surface_at(on_ball), bend.map(|b| b / rho))
     }
 }
 
-/// A normal and how much it separates.
+/// A normal, its separation, and the Newton step from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peak {
     pub separation: f64,
-    /// Unit, from A to B.
+    /// Unit normal from A to B.
     pub normal: Vec3,
-    /// How far the points farthest along it miss one another, sideways, in m: rounding at a maximum.
+    /// Distance of the two support points across `normal`, in m: zero at a maximum, up to rounding.
     pub miss: f64,
-    /// Newton's step from here, uphill.
+    /// Newton step in the plane across `normal`, uphill.
     way: Vec3,
 }
 
 impl Peak {
-    /// At a unit normal. Where the separation is not concave the sign of a curvature is turned.
+    /// Evaluates the separation's gradient and Newton step at the unit normal `n`.
+    ///
+    /// Where the separation is not concave, a positive curvature is replaced by its negative, so
+    /// that the step goes uphill.
     fn at(a: &impl Round, b: &impl Round, n: Vec3, separation: f64) -> Self {
         let u = n.any_orthogonal();
         let w = n.cross(u);
@@ -103,7 +110,7 @@ impl Peak {
         let (sin, cos) = (0.5 * huw.atan2(half)).sin_cos();
         let (e1, e2) = (u * cos + w * sin, w * cos - u * sin);
         let (g1, g2) = (gu * cos + gw * sin, gw * cos - gu * sin);
-        // the smaller curvature from the determinant: the difference has no digits for a thin shape
+        // smaller eigenvalue from the determinant: a difference would cancel for a thin shape
         let large = if mean < 0.0 { mean - spread } else { mean + spread };
         let small = (huu * hww - huw * huw) / large;
         let (k1, k2) = if mean < 0.0 { (small, large) } else { (large, small) };
@@ -113,7 +120,9 @@ impl Peak {
         Self { separation, normal: n, miss: gu.hypot(gw), way }
     }
 
-    /// A place uphill; `None` at the top. Separations that differ by less than `rounding` are level.
+    /// One Newton step with a line search; `None` if no step increases the separation.
+    ///
+    /// Separations that differ by less than `rounding` (m) count as equal.
     fn next(&self, a: &impl Round, b: &impl Round, rounding: f64) -> Option<Self> {
         let mut length = 1.0;
         while length >= SHORTEST {
@@ -122,7 +131,7 @@ impl Peak {
             if separation > self.separation + rounding {
                 return Some(Self::at(a, b, n, separation));
             }
-            // near the top the separation is level, but the slope is not
+            // near the maximum the separation no longer changes, but the gradient still does
             if length == 1.0 && separation >= self.separation - rounding {
                 let next = Self::at(a, b, n, separation);
                 if next.miss < 0.5 * self.miss {
@@ -135,9 +144,9 @@ impl Peak {
     }
 }
 
-/// The local maximum of the separation uphill of a unit normal.
+/// Climbs from the unit normal `start` to a local maximum of the separation.
 pub(crate) fn climb(a: &impl Round, b: &impl Round, start: Vec3) -> Peak {
-    // both ways: one reach may be a difference of much larger numbers
+    // in both directions: one value may be small although the coordinates are large
     let size = |shape: &dyn Fn(Vec3) -> f64| shape(start).abs() + shape(-start).abs();
     let rounding = ROUNDING * (size(&|n| a.reach(n)) + size(&|n| b.reach(n)));
     let mut here = Peak::at(a, b, start, -b.reach(-start) - a.reach(start));

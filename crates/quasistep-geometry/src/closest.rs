@@ -1,26 +1,28 @@
-//! Closest points of two polyhedra that are apart, over all pairs of features.
+//! Closest points of two disjoint convex polyhedra, by a search over pairs of features (corners,
+//! edges, faces).
 
 use crate::core::{Core, CoreFace};
 use quasistep_math::Vec3;
 
-/// Room for rounding, as a share of a distance, and of the coordinates that it comes from.
+/// Allowance for rounding, as a share of a distance.
 const ROOM: f64 = 1e-9;
 const ROUNDING: f64 = 1e-14;
 
-/// A point on an edge that is less than this from its end is the end, in m: far below the tolerance of 1e-9 m.
+/// Below this distance (m) a point on a steep edge counts as the edge's upper end. It is far below
+/// the tolerance of 1e-9 m.
 const STEEP: f64 = 1e-13;
 
-/// An edge: its ends, and a ball around it.
+/// An edge: its end points, and a bounding ball.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     ends: [Vec3; 2],
-    /// Heights of the ends along an axis: the least and the greatest.
+    /// Smallest and largest coordinate of the ends along the search axis, in m.
     heights: [f64; 2],
     middle: Vec3,
     half_length: f64,
 }
 
-/// Reusable memory of a search; holds no meaning.
+/// Scratch memory of a search; its contents do not affect results.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     all: [Near; 2],
@@ -28,21 +30,21 @@ pub(crate) struct Memory {
     lines: [Vec<Line>; 2],
 }
 
-/// Where a corner is to the farthest one.
+/// Position of a corner relative to the plane through the farthest corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Level {
     Far,
     Near,
-    /// Near, and the end of an edge that is among the features.
+    /// Near, and an end of an edge that was already selected.
     Held,
 }
 
-/// Features of a core that may hold a closest point.
+/// Features of a core that may contain a closest point.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     heights: Vec<f64>,
     level: Vec<Level>,
-    /// Edges of `faces`.
+    /// Edges of the selected faces.
     around: Vec<u32>,
     pub points: Vec<u32>,
     pub faces: Vec<u32>,
@@ -50,7 +52,7 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// Becomes all features.
+    /// Selects all features of the core.
     fn all(&mut self, core: &Core) {
         for (list, n) in [
             (&mut self.points, core.points.len()),
@@ -62,9 +64,11 @@ impl Near {
         }
     }
 
-    /// Becomes the features with a corner that is at most `reach` m below the farthest one along `n`. The wanted point
-    /// is at most `gap` m below it: on an edge that falls away steeply it is the upper end, for which one edge is
-    /// enough.
+    /// Selects the features with a corner at most `reach` (m) below the farthest corner along `n`.
+    ///
+    /// The closest point is at most `gap` (m) below the farthest corner. On an edge that falls away
+    /// steeply this point coincides with the edge's upper end, so one selected edge per such corner
+    /// is enough.
     pub fn find(&mut self, core: &Core, n: Vec3, reach: f64, gap: f64) {
         let Self { heights, level, around, points, faces, edges } = self;
         heights.clear();
@@ -99,7 +103,7 @@ impl Near {
         } else {
             around.extend(0..core.edges().len() as u32);
         }
-        // level ones first: their ends need no other
+        // edges with both ends near come first; they make steep edges at the same corners needless
         for wanted in [2, 1] {
             for &k in &*around {
                 let edge = core.edges()[k as usize];
@@ -127,11 +131,11 @@ impl Near {
     }
 }
 
-/// Closest points of A and B over all pairs of features; meaningless if the cores overlap. `None` only if they are farther apart than
-/// `enough`.
+/// Closest points of A and B, in m, over all pairs of features.
 ///
-/// Along a unit `axis` from A to B pairs of edges are passed by that are farther apart than the best ones; it may be
-/// zero.
+/// `axis` is a unit vector from A to B, or zero. Along it, pairs of edges are skipped if they are
+/// farther apart than the best pair so far. `None` only if the cores are farther apart than
+/// `enough` (m). The result is meaningless if the cores overlap.
 pub(crate) fn closest_points(
     a: &Core,
     b: &Core,
@@ -147,7 +151,7 @@ pub(crate) fn closest_points(
     found
 }
 
-/// [`closest_points`] over pairs of some features.
+/// Closest points of A and B over the selected features only; see [`closest_points`].
 pub(crate) fn closest_among(
     a: &Core,
     near_a: &Near,
@@ -159,13 +163,13 @@ pub(crate) fn closest_among(
 ) -> Option<(Vec3, Vec3)> {
     let size = |core: &Core| core.centre.max_abs() + (core.points[0] - core.centre).norm();
     let rounding = ROUNDING * (size(a) + size(b));
-    // with room for rounding: pairs just beyond it are looked at for nothing
+    // enlarged for rounding: a slightly farther pair is searched in vain, but none is missed
     let with_room = |distance: f64| distance * (1.0 + ROOM) + rounding;
     let mut reach = with_room(enough);
     let mut best = (f64::INFINITY, Vec3::ZERO, Vec3::ZERO);
     let mut consider = |pa: Vec3, pb: Vec3, reach: &mut f64| {
         let d = (pb - pa).norm_squared();
-        // a nearly equal pair does not displace the first one: the same features every time
+        // a nearly equal pair does not replace the first: rounding must not change the features
         if d < best.0 * (1.0 - 1e-12) || best.0.is_infinite() {
             best = (d, pa, pb);
             *reach = reach.min(with_room(d.sqrt()));
@@ -188,7 +192,7 @@ pub(crate) fn closest_among(
             }
         }
     }
-    // ends of edges and their heights along the axis
+    // for every edge, its ends and its range along the axis
     let Memory { lines, .. } = memory;
     for (list, (core, near)) in lines.iter_mut().zip([(a, near_a), (b, near_b)]) {
         list.clear();
@@ -224,7 +228,8 @@ pub(crate) fn closest_among(
     best.0.is_finite().then_some((best.1, best.2))
 }
 
-/// The foot of `p` in a face, if `p` is outside of it and above it, not higher than `reach`.
+/// Orthogonal projection of `p` onto a face, if `p` lies above the face by at most `reach` (m) and
+/// projects inside it.
 pub(crate) fn foot(core: &Core, face: &CoreFace, p: Vec3, reach: f64) -> Option<Vec3> {
     let height = p.dot(face.normal) - face.offset;
     if height < 0.0 || height > reach {
@@ -233,7 +238,7 @@ pub(crate) fn foot(core: &Core, face: &CoreFace, p: Vec3, reach: f64) -> Option<
     inside(core, face, p).then(|| p - face.normal * height)
 }
 
-/// True if `p` is above or below a face, not beside it.
+/// True if the orthogonal projection of `p` onto the face's plane lies in the face.
 pub(crate) fn inside(core: &Core, face: &CoreFace, p: Vec3) -> bool {
     let corners = core.corners(face);
     let n = corners.len();
@@ -244,7 +249,7 @@ pub(crate) fn inside(core: &Core, face: &CoreFace, p: Vec3) -> bool {
     })
 }
 
-/// Closest points of two segments, each perhaps of no length.
+/// Closest points of two segments; either may have length zero.
 pub(crate) fn segments(p1: Vec3, q1: Vec3, p2: Vec3, q2: Vec3) -> (Vec3, Vec3) {
     let (d1, d2, r) = (q1 - p1, q2 - p2, p1 - p2);
     let (a, e, f) = (d1.norm_squared(), d2.norm_squared(), d2.dot(r));
@@ -260,7 +265,7 @@ pub(crate) fn segments(p1: Vec3, q1: Vec3, p2: Vec3, q2: Vec3) -> (Vec3, Vec3) {
         } else {
             let b = d1.dot(d2);
             let determinant = a * e - b * b;
-            // parallel: any point will do, take the start
+            // parallel segments: any point will do, take the start
             let s =
                 if determinant > 1e-14 * a * e { unit((b * f - c * e) / determinant) } else { 0.0 };
             let t = (b * s + f) / e;
@@ -276,7 +281,7 @@ pub(crate) fn segments(p1: Vec3, q1: Vec3, p2: Vec3, q2: Vec3) -> (Vec3, Vec3) {
     (p1 + d1 * s, p2 + d2 * t)
 }
 
-/// Where the lines through two segments come closest, kept on the segments.
+/// Closest points of the lines through two segments, clamped to the segments.
 pub(crate) fn crossing(p1: Vec3, q1: Vec3, p2: Vec3, q2: Vec3) -> (Vec3, Vec3) {
     let (d1, d2, r) = (q1 - p1, q2 - p2, p1 - p2);
     let (a, e, b) = (d1.norm_squared(), d2.norm_squared(), d1.dot(d2));

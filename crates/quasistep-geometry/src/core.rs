@@ -1,11 +1,12 @@
-//! A shape as a convex polyhedron in the world frame, plus a radius around it.
+//! Core of a shape: the convex polyhedron whose offset by a radius is the shape. In the world
+//! frame.
 
 use crate::polytope::{Edge, Polytope};
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 use std::sync::Arc;
 
-/// A face: outward normal, offset along it, and its place among the faces.
+/// A face: outward unit normal, offset along it in m, and index among the faces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoreFace {
     pub normal: Vec3,
@@ -13,7 +14,7 @@ pub(crate) struct CoreFace {
     pub index: u32,
 }
 
-/// Memory of one core: points, segments, boxes and hulls alike.
+/// World-frame core: a point, segment, box or hull. Reusable memory.
 #[derive(Debug, Default)]
 pub(crate) struct Core {
     pub points: Vec<Vec3>,
@@ -23,7 +24,7 @@ pub(crate) struct Core {
     pub radius: f64,
 }
 
-/// What hangs together in a core, wherever it stands.
+/// Connectivity of a core, independent of its pose.
 #[derive(Debug, Default)]
 enum Ties {
     #[default]
@@ -33,13 +34,14 @@ enum Ties {
     Hull(Arc<Polytope>),
 }
 
-/// The edge of a segment; its faces mean nothing.
+/// The one edge of a segment; its face indices are not used.
 const SEGMENT: [Edge; 1] = [Edge { vertices: [0, 1], faces: [0, 0] }];
 
-/// Corners of the faces +x, −x, +y, −y, +z, −z of a box; they are numbered by bits: 1 for +x, 2 for +y, 4 for +z.
+/// Corner indices of the faces +x, −x, +y, −y, +z, −z of a box. A corner's index has bit 1 set for
+/// +x, 2 for +y, 4 for +z.
 const BOX_FACES: [[u32; 4]; 6] =
     [[1, 3, 7, 5], [0, 4, 6, 2], [2, 6, 7, 3], [0, 1, 5, 4], [4, 5, 7, 6], [0, 2, 3, 1]];
-/// Ends and adjacent faces.
+/// Ends and adjacent faces of a box's edges.
 const BOX_EDGES: [Edge; 12] = [
     edge([0, 1], [3, 5]),
     edge([2, 3], [2, 5]),
@@ -60,7 +62,7 @@ const fn edge(vertices: [u32; 2], faces: [u32; 2]) -> Edge {
 }
 
 impl Core {
-    /// Corners of a face, counter-clockwise from outside.
+    /// Indices of a face's corners, counter-clockwise seen from outside.
     pub fn corners(&self, face: &CoreFace) -> &[u32] {
         match &self.ties {
             Ties::Box => &BOX_FACES[face.index as usize],
@@ -69,7 +71,7 @@ impl Core {
         }
     }
 
-    /// Edges; their faces are meaningful for solids only.
+    /// Edges. Their face indices are valid for solid cores only.
     pub fn edges(&self) -> &[Edge] {
         match &self.ties {
             Ties::Point => &[],
@@ -79,7 +81,7 @@ impl Core {
         }
     }
 
-    /// Appends the edges of a face of a solid.
+    /// Appends the indices of the edges of a face; the core must be solid.
     pub fn edges_of(&self, face: u32, out: &mut Vec<u32>) {
         match &self.ties {
             Ties::Hull(hull) => out.extend_from_slice(hull.edges_of(face)),
@@ -91,18 +93,18 @@ impl Core {
         }
     }
 
-    /// The hull that this is, if it is one.
+    /// The polytope of this core, if the shape is one.
     pub fn hull(&self) -> Option<&Polytope> {
         if let Ties::Hull(hull) = &self.ties { Some(hull) } else { None }
     }
 
-    /// True if it has a volume without its radius.
+    /// True if the core has a volume.
     pub fn is_solid(&self) -> bool {
         !self.faces.is_empty()
     }
 
-    /// Becomes the core of a shape; cylinders, ellipsoids, half-spaces and clouds have none and leave it
-    /// empty.
+    /// Computes the core of a shape at pose `X`. Cylinders, ellipsoids, half-spaces and clouds have
+    /// none; the core is empty then.
     pub fn fill(&mut self, shape: &Shape, X: &Pose) {
         self.points.clear();
         self.faces.clear();
@@ -158,7 +160,7 @@ impl Core {
     }
 
     fn push_face(&mut self, normal: Vec3, corners: &[u32]) {
-        // the farthest corner: a hull's corners scatter about their plane by rounding
+        // offset of the farthest corner: a hull's corners deviate from their plane by rounding
         let offset = corners
             .iter()
             .map(|&c| self.points[c as usize].dot(normal))

@@ -1,4 +1,4 @@
-//! Signed distance of two cores, from all pairs of features.
+//! Signed distance of two cores, by a search over all pairs of features.
 
 use crate::closest::{self, closest_points, crossing, foot};
 use crate::core::Core;
@@ -6,14 +6,15 @@ use crate::distance::{Distance, TOUCH};
 use crate::separating_axis::{self, Axis, Features, best_axis};
 use quasistep_math::Vec3;
 
-/// Memory of the searches for an axis and for closest points; holds no meaning.
+/// Scratch memory of the searches for an axis and for closest points; its contents do not affect
+/// results.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     axis: separating_axis::Memory,
     pub closest: closest::Memory,
 }
 
-/// Signed distance of two cores; may stop at a lower bound once that exceeds `enough`.
+/// Signed distance of two cores. May stop early at a lower bound that exceeds `enough` (m).
 pub(crate) fn core_distance(a: &Core, b: &Core, enough: f64, memory: &mut Memory) -> Distance {
     if !a.is_solid() && !b.is_solid() {
         return thin_distance(a, b, enough, &mut memory.closest);
@@ -25,7 +26,7 @@ pub(crate) fn core_distance(a: &Core, b: &Core, enough: f64, memory: &mut Memory
     if axis.separation <= 0.0 {
         return overlap(a, b, &axis);
     }
-    // apart: the axis tells the distance if its features really face one another
+    // disjoint: the axis gives the distance if its features face one another
     if let Some(facing) = facing(a, b, &axis) {
         return facing;
     }
@@ -36,7 +37,7 @@ pub(crate) fn core_distance(a: &Core, b: &Core, enough: f64, memory: &mut Memory
     let difference = p_WCb - p_WCa;
     let distance = difference.norm();
     match difference.try_normalize() {
-        // a normal from points this close would be noise; the axis is good to its own error
+        // nearly touching points give a noisy normal; the separating axis is accurate
         Some(n_AB_W) if distance > TOUCH => Distance { phi: distance, p_WCa, p_WCb, n_AB_W },
         _ => {
             let n_AB_W = axis.normal;
@@ -46,13 +47,13 @@ pub(crate) fn core_distance(a: &Core, b: &Core, enough: f64, memory: &mut Memory
     }
 }
 
-/// A lower bound of the distance from A.
+/// A result whose `phi` is a lower bound of the distance; the witness points are placed on A.
 pub(crate) fn at_least(phi: f64, a: &Core, n_AB_W: Vec3) -> Distance {
     let p_WCa = a.centre;
     Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
 }
 
-/// Witness points of an overlap or a touch.
+/// Witness points of overlapping or touching cores along the axis of least overlap.
 pub(crate) fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
     let (phi, n_AB_W) = (axis.separation, axis.normal);
     match axis.features {
@@ -73,7 +74,7 @@ pub(crate) fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
     }
 }
 
-/// The distance along a face's normal, if a nearest corner stands above that face.
+/// The distance along a face's normal, if a nearest corner projects inside that face.
 pub(crate) fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
     let (phi, n_AB_W) = (axis.separation, axis.normal);
     match axis.features {
@@ -99,7 +100,7 @@ pub(crate) fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
     }
 }
 
-/// The first corner that is farthest along `n`, to rounding.
+/// The first corner that is farthest along `n`, up to rounding.
 fn extreme(core: &Core, n: Vec3) -> Vec3 {
     let mut best = core.points[0];
     for p in &core.points[1..] {
@@ -110,7 +111,7 @@ fn extreme(core: &Core, n: Vec3) -> Vec3 {
     best
 }
 
-/// Points and segments against one another: no volume, so no depth.
+/// Distance of cores without volume (points and segments); they have no penetration depth.
 fn thin_distance(a: &Core, b: &Core, enough: f64, heights: &mut closest::Memory) -> Distance {
     let between = b.centre - a.centre;
     let axis = between.try_normalize().unwrap_or(Vec3::ZERO);
@@ -124,7 +125,7 @@ fn thin_distance(a: &Core, b: &Core, enough: f64, heights: &mut closest::Memory)
     {
         return Distance { phi: distance, p_WCa, p_WCb, n_AB_W };
     }
-    // they meet: the normal is any direction across both
+    // the segments touch: any normal across both will do
     let direction = |core: &Core| match core.points[..] {
         [p, q] => (q - p).try_normalize(),
         _ => None,

@@ -1,11 +1,14 @@
-//! A cylinder against a polyhedral core: a point, a segment, a box, a hull.
+//! Signed distance of a cylinder and a polyhedral core: a point, a segment, a box or a hull.
 //!
-//! The signed distance is the largest separation `s(n) = min_B n·b − max_A n·a` over unit normals. It
-//! is reached on a pair of features, and each pair has few normals: a cap's, a face's, across the side
-//! and an edge, from the side or the rim to a corner, and on a rim and an edge those of an ellipse
-//! ([`crate::ellipse`]). Every normal offered is a lower bound, so none that is offered needlessly can
-//! do harm; a pair of witness points that face one another proves that the best has been found (apart),
-//! or that no separation above zero exists (overlapping).
+//! The signed distance is the largest separation `s(n) = min_B n·b − max_A n·a` over unit normals
+//! `n`. The maximum is attained at a pair of features, and each pair has few candidate normals.
+//! They are the normal of a cap or face; the common perpendicular of axis and edge; the direction
+//! from side or rim to a corner; and, for a rim and an edge, normals of an ellipse
+//! ([`crate::ellipse`]).
+//!
+//! Every candidate is a lower bound, so needless candidates do no harm. Witness points that face
+//! one another prove that the best normal has been found (disjoint), or that no separation is
+//! positive (overlapping).
 
 use crate::closest::{inside, segments};
 use crate::core::{Core, CoreFace};
@@ -15,38 +18,39 @@ use crate::separating_axis::lowest;
 use crate::tube::{Facing, LEVEL, Tube, square};
 use quasistep_math::Vec3;
 
-/// Sine of an angle that rounding makes.
+/// Sine of an angle that may result from rounding.
 const ALIGNED: f64 = 1e-9;
-/// A normal must beat the settled one by this share of the shapes' size, at most [`MAX_BIAS`]:
-/// rounding must not choose between normals that are equally good.
+/// A later normal replaces the chosen flat normal only if it separates more by this share of the
+/// shapes' size, at most [`MAX_BIAS`]. So rounding does not choose between equally good normals.
 const BIAS: f64 = 1e-9;
-/// In m.
+/// Largest bias, in m.
 const MAX_BIAS: f64 = 3e-10;
-/// Witness points that miss one another by less than this, sideways, prove a distance, in m.
+/// Witness points prove a distance if they are offset across the normal by less than this, in m.
 const PROOF: f64 = 1e-10;
 
-/// Most flat normals that are remembered as equals.
+/// Largest number of nearly equal flat normals that are kept.
 const MAX_EQUALS: usize = 8;
 
-/// The best of the normals offered so far.
+/// The best normal offered so far, and the nearly equal flat ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Best {
     pub separation: f64,
-    /// Unit, from A to B.
+    /// Unit normal from A to B.
     pub normal: Vec3,
     bias: f64,
-    /// What a separation must exceed.
+    /// A separation must exceed this to replace the best, in m.
     bar: f64,
-    /// Normals of flat features that are about as good as the best, in the order offered.
+    /// Separations and normals of flat features that are nearly as good as the best, in the order
+    /// offered.
     equals: [(f64, Vec3); MAX_EQUALS],
     n_equals: usize,
 }
 
-/// Points on A and on B that face one another, and by how much they miss, sideways.
+/// Witness points on A and on B, and their offset from the shapes across the normal, in m.
 pub(crate) type Witness = (Vec3, Vec3, f64);
 
 impl Best {
-    /// None yet; `size` is that of both shapes together, in m.
+    /// No normal yet. `size` is the sum of both shapes' sizes, in m.
     pub fn new(size: f64) -> Self {
         let bias = (BIAS * size).min(MAX_BIAS);
         let none = f64::NEG_INFINITY;
@@ -54,7 +58,7 @@ impl Best {
         Self { separation: none, normal: Vec3::Z, bias, bar: none, equals, n_equals: 0 }
     }
 
-    /// Offers a normal of flat features.
+    /// Offers a normal of flat features (a cap, a face, or a side).
     pub fn offer_flat(&mut self, separation: f64, normal: Vec3) {
         if separation > self.separation + self.bias {
             self.n_equals = 0;
@@ -66,9 +70,11 @@ impl Best {
         self.offer(separation, normal);
     }
 
-    /// Chooses the first of the flat normals that are equal up to rounding and whose features face
-    /// one another, by its witness points. From here on others must beat it beyond rounding; where
-    /// there is none, every digit counts.
+    /// Chooses among the flat normals that are equal up to rounding: the first whose witness points
+    /// face one another.
+    ///
+    /// If there is one, later normals must separate more by the bias; if there is none, any
+    /// increase counts.
     pub fn choose_flat_normal(
         &mut self,
         witness: impl Fn(Vec3, f64) -> Witness,
@@ -86,21 +92,21 @@ impl Best {
         None
     }
 
-    /// Takes a normal that is better than the best.
+    /// Offers a normal; it replaces the best if its separation exceeds the bar.
     pub fn offer(&mut self, separation: f64, normal: Vec3) {
         if self.accepts(separation) {
             (self.separation, self.normal, self.bar) = (separation, normal, separation);
         }
     }
 
-    /// True if a separation would be taken.
+    /// True if a normal with this separation (m) would replace the best.
     pub fn accepts(&self, separation: f64) -> bool {
         separation > self.bar
     }
 }
 
-/// Signed distance from a cylinder A to a core B, without B's radius; may stop at a lower bound once
-/// that exceeds `enough`.
+/// Signed distance from a cylinder A to a core B, without B's radius. May stop early at a lower
+/// bound that exceeds `enough` (m).
 pub(crate) fn distance(tube: &Tube, core: &Core, enough: f64) -> Distance {
     let (n_AB_W, phi) = best_normal(tube, core, enough);
     let (p_WCa, p_WCb, _) = witness(tube, core, n_AB_W, phi);
@@ -130,9 +136,9 @@ fn best_normal(tube: &Tube, core: &Core, enough: f64) -> (Vec3, f64) {
     if proof.is_some() && best.separation >= 0.0 {
         return (best.normal, best.separation);
     }
-    // a point of both
+    // B's witness point lies in A: the shapes overlap
     let overlap = proof.is_some_and(|(_, b, _)| tube.nearest(b).1 <= 0.0);
-    // nothing separates two that overlap
+    // overlapping shapes have no positive separation
     if overlap && !best.accepts(0.0) {
         return (best.normal, best.separation);
     }
@@ -141,15 +147,15 @@ fn best_normal(tube: &Tube, core: &Core, enough: f64) -> (Vec3, f64) {
         return (best.normal, best.separation);
     }
     offer_side_on_edges(tube, core, &separation, &mut best);
-    // points on a rim and an edge are at most this far apart: in an overlap the depth, else also the
-    // distance of any two points
+    // upper bound of the distance between the rim point and the edge point: the depth of an
+    // overlap, or else the distance to the nearest corner
     let reach = (-best.separation).max(if overlap { 0.0 } else { nearest_corner }) + LEVEL;
     offer_rims_on_edges(tube, core, overlap, reach, &separation, &mut best);
     (best.normal, best.separation)
 }
 
-/// Normals through the corner nearest to the cylinder and the one nearest to its axis; returns the
-/// distance of the first.
+/// Offers normals through the corner nearest to the cylinder and the corner nearest to its axis.
+/// Returns the signed distance of the first, in m.
 fn offer_corners(
     tube: &Tube,
     core: &Core,
@@ -173,7 +179,7 @@ fn offer_corners(
     near.0
 }
 
-/// Normals across the cylinder's axis and an edge.
+/// Offers common perpendiculars of the cylinder's axis and the core's edges.
 fn offer_side_on_edges(
     tube: &Tube,
     core: &Core,
@@ -184,7 +190,7 @@ fn offer_side_on_edges(
         let [p, q] = edge.vertices.map(|k| core.points[k as usize]);
         let n = if core.is_solid() {
             let [n1, n2] = edge.faces.map(|f| core.faces[f as usize].normal);
-            // the edge is part of the outline seen along the axis
+            // skip edges that are not on the core's outline seen along the axis
             if n1.dot(tube.axis) * n2.dot(tube.axis) >= 0.0 {
                 continue;
             }
@@ -200,14 +206,14 @@ fn offer_side_on_edges(
     }
 }
 
-/// The unit normal of two directions, the first one of unit length: square to it to rounding, even if
-/// they are nearly parallel.
+/// Unit vector across both directions; `axis` has unit length. Orthogonal to `axis` up to rounding
+/// even if the two are nearly parallel.
 pub(crate) fn square_to_both(axis: Vec3, d: Vec3) -> Option<Vec3> {
     axis.cross(square(axis, d)?).try_normalize()
 }
 
-/// Normals on a rim and an edge that come nearer than `reach`; `overlap` is true if a point of both
-/// shapes is known.
+/// Offers normals at a rim and an edge that come nearer than `reach` (m). `overlap` is true if the
+/// shapes are known to share a point.
 fn offer_rims_on_edges(
     tube: &Tube,
     core: &Core,
@@ -230,7 +236,7 @@ fn offer_rims_on_edges(
             for flat in view.normals(at, 0.0, overlap, best.separation) {
                 let n = view.world(flat);
                 let here = flat[0] * at[0] + flat[1] * at[1] - view.ellipse.reach(flat);
-                // the other rim is farther along n
+                // valid only if the rim is the farthest part of the cylinder along n
                 let shadowed = n.dot(up) < -ALIGNED;
                 if !shadowed && best.accepts(here) && faces_edge(core, edge.faces, d, -n) {
                     best.offer(separation(n), n);
@@ -240,8 +246,8 @@ fn offer_rims_on_edges(
     }
 }
 
-/// False if a segment stays farther than `reach` from the rim about `centre`, by heights over the cap
-/// and distances from the axis.
+/// False if a segment stays farther than `reach` (m) from the rim with the given centre, judged by
+/// its heights over the cap and distances from the axis.
 fn may_meet_rim(tube: &Tube, centre: Vec3, reach: f64, p: Vec3, q: Vec3) -> bool {
     let (rp, rq) = (p - centre, q - centre);
     let (hp, hq) = (rp.dot(tube.axis), rq.dot(tube.axis));
@@ -260,7 +266,7 @@ fn may_meet_rim(tube: &Tube, centre: Vec3, reach: f64, p: Vec3, q: Vec3) -> bool
     (fp + d * t).norm_squared() <= outer * outer
 }
 
-/// True if `n` lies between the normals of an edge's faces.
+/// True if `n` lies between the normals of the two faces at an edge with direction `d`.
 pub(crate) fn faces_edge(core: &Core, faces: [u32; 2], d: Vec3, n: Vec3) -> bool {
     if !core.is_solid() {
         return true;
@@ -270,7 +276,7 @@ pub(crate) fn faces_edge(core: &Core, faces: [u32; 2], d: Vec3, n: Vec3) -> bool
     n1.cross(n).dot(turn) >= -ALIGNED && n.cross(n2).dot(turn) >= -ALIGNED
 }
 
-/// The part of a core that faces against `n`.
+/// The support feature of a core along `−n`.
 enum Part<'a> {
     Face(&'a CoreFace),
     Edge(Vec3, Vec3),
@@ -290,12 +296,12 @@ fn part_against(core: &Core, n: Vec3) -> Part<'_> {
     Part::Edge(first, last)
 }
 
-/// Points of the cylinder and the core that face one another along `n`, `phi` apart, and how far they
-/// miss the shapes sideways: zero if `phi` is the distance.
+/// Witness points along `n` at separation `phi` (m), and their offset from the shapes across `n`,
+/// in m. The offset is zero if `phi` is the distance.
 fn witness(tube: &Tube, core: &Core, n: Vec3, phi: f64) -> Witness {
     let part = part_against(core, n);
     let shift = n * phi;
-    // of B, opposite a point or a line of A
+    // the point of B's part nearest to a point or line of A
     let nearest = |p: Vec3, q: Vec3| match part {
         Part::Edge(e, f) => segments(p, q, e, f),
         Part::Face(face) => nearest_on_face(core, face, p, q),
@@ -317,7 +323,7 @@ fn witness(tube: &Tube, core: &Core, n: Vec3, phi: f64) -> Witness {
     }
 }
 
-/// Nearest points of a segment and a face that it is level with.
+/// Closest points of a segment and a face parallel to it.
 fn nearest_on_face(core: &Core, face: &CoreFace, p: Vec3, q: Vec3) -> (Vec3, Vec3) {
     let middle = (p + q) * 0.5;
     for a in [middle, p, q] {

@@ -1,8 +1,9 @@
-//! A cylinder against a cylinder.
+//! Signed distance of two cylinders.
 //!
-//! As in [`crate::cylinder`], the features have few normals: the caps', across both axes, on one's
-//! side and the other's rim those of an ellipse, and on two rims those of the local minima of the
-//! distance between two circles. The last are roots of a function of one angle, found by bracketing.
+//! As in [`crate::cylinder`], each pair of features has few candidate normals. They are the axes;
+//! the common perpendicular of both; normals of an ellipse for one's side and the other's rim; and,
+//! for two rims, the local minima of the distance of two circles. The last are roots of a function
+//! of one angle, found by bracketing.
 
 use crate::climb::{Disc, climb};
 use crate::closest::segments;
@@ -13,25 +14,25 @@ use crate::tube::{Facing, LEVEL, Tube, square};
 use quasistep_math::Vec3;
 use std::f64::consts::TAU;
 
-/// Parts of a rim in which roots are looked for.
+/// Number of arcs into which a rim is divided to bracket roots.
 const ARCS: usize = 32;
-/// Parts of such a part near a root.
+/// Number of parts into which an arc near a root is divided.
 const PARTS: usize = 8;
 /// Sine of the angle between axes below which rims count as parallel.
 const PARALLEL: f64 = 1e-9;
-/// Points that miss one another by less than this, sideways, face one another, in m.
+/// Witness points face one another if they are offset across the normal by less than this, in m.
 const PROOF: f64 = 1e-11;
-/// Steps towards a root: Newton's method kept inside the bracket.
+/// Most steps of the root search (Newton's method with bisection).
 const MAX_STEPS: usize = 60;
 
-/// Signed distance of two cylinders; may stop at a lower bound once that exceeds `enough`.
+/// Signed distance of two cylinders. May stop early at a lower bound that exceeds `enough` (m).
 pub(crate) fn distance(a: &Tube, b: &Tube, enough: f64) -> Distance {
     let (n_AB_W, phi) = best_normal(a, b, enough);
     let (p_WCa, p_WCb, _) = witness(a, b, n_AB_W, phi);
     Distance { phi, p_WCa, p_WCb, n_AB_W }
 }
 
-/// How far a normal separates the cylinders.
+/// Separation of the cylinders along the unit normal `n`, in m.
 fn separation(a: &Tube, b: &Tube, n: Vec3) -> f64 {
     -b.reach(-n) - a.reach(n)
 }
@@ -43,7 +44,7 @@ fn best_normal(a: &Tube, b: &Tube, enough: f64) -> (Vec3, f64) {
         let n = if n.dot(between) < 0.0 { -n } else { n };
         best.offer_flat(separation(a, b, n), n);
     };
-    // along each axis, across each towards the other's centre, across both
+    // along each axis, across each axis towards the other's centre, across both axes
     offer(&mut best, a.axis);
     offer(&mut best, b.axis);
     for tube in [a, b] {
@@ -61,7 +62,7 @@ fn best_normal(a: &Tube, b: &Tube, enough: f64) -> (Vec3, f64) {
     }
     let is_in_both = |(pa, pb, _): Witness| a.nearest(pb).1 <= 0.0 || b.nearest(pa).1 <= 0.0;
     let mut overlap = proof.is_some_and(is_in_both);
-    // nothing separates two that overlap
+    // overlapping shapes have no positive separation
     if overlap && !best.accepts(0.0) {
         return (best.normal, best.separation);
     }
@@ -79,8 +80,8 @@ fn best_normal(a: &Tube, b: &Tube, enough: f64) -> (Vec3, f64) {
     (best.normal, best.separation)
 }
 
-/// Climbs from the best normal: where rims are nearly tangent two minima of the circles' distance lie so close together
-/// that one may have been missed.
+/// Refines the best normal by a local search. Where rims are nearly tangent, two minima of the
+/// circles' distance lie so close together that the bracketing may miss one.
 fn climb_rims(a: &Tube, b: &Tube, best: &mut Best) {
     let n = best.normal;
     if let (Facing::Rim(_), Facing::Rim(_)) = (a.facing(n), b.facing(-n)) {
@@ -93,15 +94,15 @@ fn climb_rims(a: &Tube, b: &Tube, best: &mut Best) {
     }
 }
 
-/// Normals on the side of one cylinder and a rim of the other, seen along the first one's axis;
-/// `sign` is 1 if the first one is A.
+/// Offers normals at the side of one cylinder and a rim of the other, found in the projection along
+/// the first one's axis. `sign` is 1 if the first one is A, −1 if it is B.
 fn offer_side_on_rims(side: &Tube, rimmed: &Tube, sign: f64, overlap: bool, best: &mut Best) {
     let view = View::along(side.axis, rimmed.axis, rimmed.radius);
     for (centre, _) in rimmed.rims() {
-        // the side's axis is a point of the picture, the rim an ellipse about its centre
+        // in this projection the side's axis is a point, and the rim is an ellipse about its centre
         let at = view.flat(side.centre - centre);
         for flat in view.normals(at, side.radius, overlap, best.separation) {
-            // outwards from the rim, towards the side
+            // the ellipse's outward normal points from the rim to the side
             let n = view.world(flat) * -sign;
             let s =
                 if sign > 0.0 { separation(side, rimmed, n) } else { separation(rimmed, side, n) };
@@ -110,9 +111,9 @@ fn offer_side_on_rims(side: &Tube, rimmed: &Tube, sign: f64, overlap: bool, best
     }
 }
 
-/// Two circles: a point on the first, by its angle, and the nearest point on the second.
+/// Two circles: a point on the first, given by its angle, and the nearest point on the second.
 struct Circles {
-    /// From the second centre to the first.
+    /// Vector from the second centre to the first, in m.
     between: Vec3,
     e1: Vec3,
     e2: Vec3,
@@ -121,15 +122,15 @@ struct Circles {
     radius_b: f64,
 }
 
-/// The pair of points at one angle of the first circle.
+/// A point on the first circle and its nearest point on the second.
 struct Pair {
-    /// From the point on B to the point on A.
+    /// Vector from the point on B to the point on A, in m.
     difference: Vec3,
     tangent_a: Vec3,
     tangent_b: Vec3,
     /// Half the derivative of the squared distance by the first circle's arc length, in m.
     slope: f64,
-    /// Its derivative by the angle, in m.
+    /// Derivative of `slope` by the angle, in m.
     bend: f64,
 }
 
@@ -144,7 +145,7 @@ impl Circles {
         Self { between: from - to, e1, e2: up.cross(e1), axis_b, radius_a, radius_b }
     }
 
-    /// Pairs at even angles.
+    /// Pairs at equally spaced angles of the first circle.
     fn samples(&self) -> [Sample; ARCS] {
         let (sin_step, cos_step) = (TAU / ARCS as f64).sin_cos();
         let (mut sin, mut cos) = (0.0, 1.0);
@@ -155,8 +156,11 @@ impl Circles {
         })
     }
 
-    /// False if no local minimum nearer than `reach` can lie between two samples, an angle of `step`
-    /// apart: the distance changes at most as fast as the point moves, the slope as the bend allows.
+    /// False if no local minimum nearer than `reach` (m) can lie between two samples `step` (rad)
+    /// apart.
+    ///
+    /// Uses that the distance changes at most as fast as the point moves, and the slope at most as
+    /// fast as `bend` allows.
     fn may_hold(&self, p0: &Sample, p1: &Sample, step: f64, reach: f64) -> bool {
         let nearest = p0.distance.min(p1.distance) - 0.5 * step * self.radius_a;
         let steepest = p0.bend.abs().max(p1.bend.abs());
@@ -164,7 +168,7 @@ impl Circles {
         nearest <= reach + LEVEL && (level || p0.slope * p1.slope <= 0.0)
     }
 
-    /// The pair on the line of centres: the only one that is nearest between parallel rims.
+    /// The pair on the line of centres: the nearest pair of rims in parallel planes.
     fn towards_centre(&self) -> Pair {
         let (x, y) = (self.between.dot(self.e1), self.between.dot(self.e2));
         self.pair((-y).atan2(-x))
@@ -180,7 +184,7 @@ impl Circles {
         let tangent = self.e2 * cos - self.e1 * sin;
         let r = self.between + out * self.radius_a;
         let z = self.axis_b;
-        // shadows on the plane of the second circle
+        // projections onto the plane of the second circle
         let w = r - z * r.dot(z);
         let t = tangent - z * tangent.dot(z);
         let length = w.norm();
@@ -198,14 +202,15 @@ impl Circles {
     }
 }
 
-/// Two rims, the smaller one first: nearest points on a larger circle move more evenly.
+/// Circles of two rims. The smaller one is first, because the nearest point on the larger one moves
+/// more evenly.
 struct Rims {
     circles: Circles,
-    /// At even angles around the first circle.
+    /// At equally spaced angles around the first circle.
     samples: [Sample; ARCS],
 }
 
-/// A pair of points on two rims: see [`Pair`].
+/// Distance, slope and bend of a [`Pair`].
 #[derive(Clone, Copy, Default)]
 struct Sample {
     distance: f64,
@@ -219,12 +224,12 @@ impl Sample {
     }
 }
 
-/// Normals on two rims; `overlap` is true if a point of both solids is known.
+/// Offers normals at two rims. `overlap` is true if the cylinders are known to share a point.
 fn offer_rims(a: &Tube, b: &Tube, overlap: bool, best: &mut Best) {
     let (small, large, sign) = if a.radius <= b.radius { (a, b, 1.0) } else { (b, a, -1.0) };
     let parallel = small.axis.cross(large.axis).norm() < PARALLEL;
-    // The points on the rims are at most as far apart as this: in an overlap the depth, else also the
-    // distance of any two points.
+    // Upper bound of the distance between the two rim points: the depth of an overlap, or else also
+    // the distance of any two rim points.
     let depth = (-best.separation).max(0.0);
     let mut reach = depth;
     let mut rims: [Option<Rims>; 4] = [const { None }; 4];
@@ -232,7 +237,7 @@ fn offer_rims(a: &Tube, b: &Tube, overlap: bool, best: &mut Best) {
     for (k, slot) in rims.iter_mut().enumerate() {
         let (from, to) = (small.rims()[k & 1], large.rims()[k >> 1]);
         let circles = Circles::new(from, small.radius, to, large.radius);
-        // height of the first rim over the second's plane: `level + swing sin(angle)`
+        // height of the first rim's points over the second's plane: `level + swing sin(angle)`
         let (level, swing) = (circles.between.dot(to.1), small.radius * circles.e2.dot(to.1));
         if overlap && level.abs() - swing.abs() > depth + LEVEL {
             continue;
@@ -265,8 +270,11 @@ fn offer_rims(a: &Tube, b: &Tube, overlap: bool, best: &mut Best) {
     }
 }
 
-/// Calls `found` with the local minima of the distance, below `reach`, in one arc of the first circle:
-/// where its slope crosses zero upwards. Near tangent circles have two with a maximum between them, however close.
+/// Calls `found` with each local minimum of the distance below `reach` (m) in one arc of the first
+/// circle, that is, where the slope crosses zero upwards.
+///
+/// Nearly tangent circles have two minima with a maximum between them, however close. Both are
+/// found.
 fn minima(circles: &Circles, start: f64, length: f64, reach: f64, found: &mut impl FnMut(&Pair)) {
     let step = length / PARTS as f64;
     let mut p0 = Sample::of(&circles.pair(start));
@@ -287,7 +295,7 @@ fn minima(circles: &Circles, start: f64, length: f64, reach: f64, found: &mut im
             }
             continue;
         }
-        // the slope rises to the top, falls to the bottom, and rises again
+        // the slope rises to a local maximum, falls to a local minimum, and rises again
         let (top, bottom) = (turn(circles, low, hollow), turn(circles, hollow, high));
         if below && circles.pair(top).slope > 0.0 {
             found(&circles.pair(root(circles, low, top)));
@@ -298,7 +306,7 @@ fn minima(circles: &Circles, start: f64, length: f64, reach: f64, found: &mut im
     }
 }
 
-/// An angle between `low` and `high` at which the bend is below zero, or else least.
+/// Angle between `low` and `high` at which `bend` is negative, or else smallest.
 fn lowest_bend(circles: &Circles, mut low: f64, mut high: f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let at = |angle: f64| circles.pair(angle).bend;
@@ -306,13 +314,13 @@ fn lowest_bend(circles: &Circles, mut low: f64, mut high: f64) -> f64 {
     let bends = [at(low), at(middle), at(high)];
     let least = bends.iter().copied().fold(f64::INFINITY, f64::min);
     let most = bends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // too even to have a hollow
+    // the bend varies too little to become negative
     if least > most - least {
         return middle;
     }
     let (mut x, mut y) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
     let (mut fx, mut fy) = (at(x), at(y));
-    // a hollow narrower than 1e-4 of the arc holds minima that are equally good
+    // a dip narrower than 1e-4 of the arc: the two minima are equally good
     for _ in 0..20 {
         if fx.min(fy) < 0.0 {
             break;
@@ -345,10 +353,11 @@ fn turn(circles: &Circles, mut low: f64, mut high: f64) -> f64 {
 }
 
 fn offer_pair(a: &Tube, b: &Tube, sign: f64, pair: &Pair, best: &mut Best) {
-    // the difference has no digits at touch, the tangents' cross product none where they are parallel
+    // the witness difference has no accuracy at touch, and the cross product has none if the
+    // tangents are parallel: offer both
     let across = pair.tangent_a.cross(pair.tangent_b).try_normalize();
     for n in across.into_iter().chain(pair.difference.try_normalize()) {
-        // both solids are symmetric: the other sign separates less
+        // cylinders are symmetric about their centres, so the opposite sign separates less
         let n = if n.dot(b.centre - a.centre) < 0.0 { -n } else { n };
         best.offer(separation(a, b, n), n * sign);
     }
@@ -374,13 +383,13 @@ fn root(circles: &Circles, mut low: f64, mut high: f64) -> f64 {
     angle
 }
 
-/// Points of both cylinders that face one another along `n`, `phi` apart, and how far they miss one
-/// another sideways: zero if `phi` is the distance.
+/// Witness points of two cylinders along `n` at separation `phi` (m), and their offset from the
+/// shapes across `n`, in m. The offset is zero if `phi` is the distance.
 fn witness(a: &Tube, b: &Tube, n: Vec3, phi: f64) -> Witness {
     let shift = n * phi;
     let flat = |v: Vec3| v - n * v.dot(n);
     let with = |p: Vec3, miss: f64| (p, p + shift, miss);
-    // of a disc about `centre`: where it is nearest to p, seen along n
+    // distance of `p` from a disc, in the projection along n
     let in_disc = |p: Vec3, centre: Vec3, radius: f64| (flat(p - centre).norm() - radius).max(0.0);
     match (a.facing(n), b.facing(-n)) {
         (Facing::Rim(p), Facing::Rim(q)) => with(p, flat(q - p).norm()),
@@ -409,7 +418,7 @@ fn witness(a: &Tube, b: &Tube, n: Vec3, phi: f64) -> Witness {
         (Facing::Cap(c), Facing::Cap(d)) => {
             let offset = flat(d - c);
             let apart = offset.norm();
-            // on the line of centres, inside both as far as it can be
+            // on the line of centres, in the middle of the part that both discs share
             let along = 0.5 * (a.radius.min(apart + b.radius) + (apart - b.radius).max(-a.radius));
             let p = c + offset.try_normalize().unwrap_or(a.across) * along;
             with(p, (apart - a.radius - b.radius).max(0.0))

@@ -1,8 +1,8 @@
-//! How far two shapes are apart, and where they touch.
+//! Signed distance and contact points of a pair of shapes.
 
 use quasistep_math::Vec3;
 
-/// How far two shapes are apart.
+/// Signed distance of two shapes A and B, with witness points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distance {
     /// Signed distance, in m: > 0 apart, < 0 overlapping.
@@ -16,7 +16,7 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// From the distance of two cores to that of the shapes around them.
+    /// Distance of two rounded shapes from the distance of their cores; radii in m.
     pub(crate) fn with_radii(self, radius_a: f64, radius_b: f64) -> Self {
         Self {
             phi: self.phi - radius_a - radius_b,
@@ -27,7 +27,7 @@ impl Distance {
     }
 }
 
-/// One point of a contact patch.
+/// One point of a contact patch between shapes A and B.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactPoint {
     /// Signed distance at this point along the patch's normal, in m.
@@ -36,26 +36,27 @@ pub struct ContactPoint {
     pub p_WCa: Vec3,
     /// Point on B, world frame, in m.
     pub p_WCb: Vec3,
-    /// Unit normal from A into B, world frame; the same for all points of a patch of flat features, each
-    /// point's own for a cloud.
+    /// Unit normal from A into B, world frame. All points of a patch of flat features share it;
+    /// each point of a cloud has its own.
     pub n_AB_W: Vec3,
-    /// Identity of the pair of features, the same while they stay in contact, unique in its patch. For a
-    /// cloud the index of the point; for two clouds that of A's point, or 2³¹ more than that of B's.
+    /// Number of the pair of features. It is unique in its patch and stays the same while the two
+    /// features stay in contact. For a cloud it is the index of the point. For two clouds it is the
+    /// index of A's point, or 2³¹ plus the index of B's point.
     pub feature: u32,
 }
 
 impl ContactPoint {
-    /// The point as B and A have it.
+    /// The contact point with A and B exchanged.
     #[must_use]
     pub fn flipped(self) -> Self {
         Self { p_WCa: self.p_WCb, p_WCb: self.p_WCa, n_AB_W: -self.n_AB_W, ..self }
     }
 }
 
-/// Feature of a patch that is a single point.
+/// Feature number of the point of a one-point patch.
 pub(crate) const SINGLE: u32 = u32::MAX;
 
-/// Below this a difference of witness points is mostly rounding, in m.
+/// Witness points nearer than this give a normal dominated by rounding, in m.
 pub(crate) const TOUCH: f64 = 1e-9;
 
 pub(crate) fn single(d: &Distance) -> ContactPoint {

@@ -1,32 +1,35 @@
-//! Directions in which a point is nearest to leaving, or reaching, an ellipse or an ellipsoid.
+//! Normals of an ellipse or ellipsoid at the feet of perpendiculars from a point.
 //!
-//! A disc or an ellipsoid seen along a direction is an ellipse: a rim against an edge, an ellipsoid against the side of a
-//! cylinder, are this planar problem. With half axes `a ≥ b` and a point `(x, y)`, `x, y ≥ 0`, the feet of its normals are
-//! `(a² x/(T + a² − b²), b² y/T)` at the roots of
+//! The projection of a disc or an ellipsoid along a direction is an ellipse. So a rim against an
+//! edge, or an ellipsoid against a cylinder's side, is this planar problem. With half axes `a ≥ b`
+//! and a point `(x, y)`, `x, y ≥ 0`, the feet of perpendiculars are `(a² x/(T + a² − b²), b² y/T)`
+//! at the roots `T` of
 //!
 //! ```text
 //! F(T) = (a x/(T + a² − b²))² + (b y/T)² − 1,
 //! ```
 //!
-//! with one term more for an ellipsoid. The root with `T > 0` is the nearest point. For a point inside, the largest
-//! root with `T < 0`, if there is one, is the other local minimum of its depth, across the other axes.
+//! with one term more for an ellipsoid. The root with `T > 0` is the nearest point. For a point
+//! inside, the largest root with `T < 0`, if any, is the other local minimum of the depth, on the
+//! far side of the shortest axis.
 
-/// Steps of Newton's method; it converges from one side and takes 4 to 8 but near the evolute's cusp.
+/// Most Newton steps. The iteration converges monotonically in 4 to 8 steps, except near the cusp
+/// of the evolute.
 const MAX_STEPS: usize = 60;
 
-/// An ellipse about the origin, long axis along x.
+/// An ellipse about the origin with its long axis along x; lengths in m.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ellipse {
     /// Half of the long axis, > 0.
     pub a: f64,
     /// Half of the short axis, ≥ 0.
     pub b: f64,
-    /// `a² − b²`, given apart because the difference would lose its digits.
+    /// `a² − b²`, given separately because the difference would cancel.
     pub c2: f64,
 }
 
 impl Ellipse {
-    /// How far the ellipse reaches along a unit direction.
+    /// Support function: the largest `n · p` over the ellipse, for a unit direction `n`.
     pub fn reach(&self, n: [f64; 2]) -> f64 {
         (self.a * n[0]).hypot(self.b * n[1])
     }
@@ -37,16 +40,17 @@ impl Ellipse {
         (p[0] / self.a).hypot(y)
     }
 
-    /// Outward unit normals at the nearest point, and at the other local minimum of the depth.
+    /// Outward unit normals at the surface point nearest to `p`, and at the other local minimum of
+    /// the depth, if any.
     pub fn normals(&self, p: [f64; 2]) -> ([f64; 2], Option<[f64; 2]>) {
         normals([self.a, self.b], [self.c2, 0.0], p)
     }
 }
 
-/// Outward unit normals of an ellipse or an ellipsoid at the point nearest to `p`, and at the other local minimum of the
-/// depth of a point inside, on the far side of the shortest axis.
+/// Outward unit normals of an ellipse or an ellipsoid at the surface point nearest to `p`. If `p`
+/// is inside, also at the other local minimum of its depth, on the far side of the shortest axis.
 ///
-/// Half axes fall from first to last; `falls` are their squares less the last one's.
+/// `half_axes` are in descending order; `falls` are their squares minus the last one's square.
 pub(crate) fn normals<const N: usize>(
     half_axes: [f64; N],
     falls: [f64; N],
@@ -54,7 +58,7 @@ pub(crate) fn normals<const N: usize>(
 ) -> ([f64; N], Option<[f64; N]>) {
     let x = p.map(f64::abs);
     let w: [f64; N] = std::array::from_fn(|i| half_axes[i] * x[i]);
-    // of the first so many axes
+    // value and slope of F with its first `count` terms
     let F = |T: f64, count: usize| {
         let (mut value, mut slope) = (0.0, 0.0);
         for i in (0..count).filter(|&i| w[i] > 0.0) {
@@ -66,8 +70,8 @@ pub(crate) fn normals<const N: usize>(
     };
     let signed = |n: [f64; N]| std::array::from_fn(|i| n[i] * 1f64.copysign(p[i]));
     let normal = |T: f64| unit(std::array::from_fn(|i| ratio(x[i], T + falls[i])));
-    // Any term alone is 1 at its own `w − fall`, and the root of fewer terms is below that of more: F ≥ 0 at all these,
-    // so that Newton's method comes down from this side.
+    // F is convex here. Each term alone is 1 at `T = w − fall`, and adding terms moves the root up.
+    // So F ≥ 0 at all these points, and Newton's method converges from this side.
     let mut T = w[0] - falls[0];
     for count in 2..=N {
         T = T.max(w[count - 1] - falls[count - 1]);
@@ -84,7 +88,7 @@ pub(crate) fn normals<const N: usize>(
         }
     }
     if !(T > 0.0) {
-        // within the evolute's sheet across the shortest axis: two feet, mirrored
+        // on the symmetry plane, inside the evolute: two mirrored feet
         let (s, last) = (|i: usize| ratio(w[i], falls[i]), N - 1);
         let rest = (0..last).fold(1.0, |rest, i| rest - s(i) * s(i));
         let mut n: [f64; N] = std::array::from_fn(|i| s(i) * half_axes[last] / half_axes[i]);
@@ -94,7 +98,7 @@ pub(crate) fn normals<const N: usize>(
         mirrored[last] = -n[last];
         return (signed(n), Some(signed(mirrored)));
     }
-    // the largest root below zero, from the right
+    // search for the largest negative root, from above
     let across = || {
         let mut T = -w[N - 1];
         for _ in 0..MAX_STEPS {
@@ -102,7 +106,7 @@ pub(crate) fn normals<const N: usize>(
                 return None;
             }
             let (value, slope) = F(T, N);
-            // beyond the lowest point of F without a root
+            // passed the minimum of F without finding a root
             if !(slope > 0.0) {
                 return None;
             }
@@ -117,13 +121,13 @@ pub(crate) fn normals<const N: usize>(
     (signed(normal(T)), across().map(signed))
 }
 
-/// `x / y`; nothing of nothing is nothing.
+/// `x / y`, and 0 if `x` is 0.
 fn ratio(x: f64, y: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x / y }
 }
 
 fn unit<const N: usize>(n: [f64; N]) -> [f64; N] {
-    // a foot at T = 1e-300 has parts whose squares are too large
+    // at roots as small as 1e-300 the squares of components would overflow
     let largest = n.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
     let scaled = n.map(|x| x / largest);
     let length = scaled.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -139,7 +143,8 @@ mod tests {
     use super::Ellipse;
     use std::f64::consts::TAU;
 
-    /// Depth below tangents, densely sampled: the normals found are its best, inside and outside.
+    /// The normals found give the largest separation among densely sampled tangents, for points
+    /// inside and outside.
     #[test]
     fn normals_are_those_of_the_best_tangents() {
         let mut seen_across = 0;
@@ -158,7 +163,7 @@ mod tests {
             let (n, across) = e.normals(p);
             assert!((n[0].hypot(n[1]) - 1.0).abs() < 1e-12);
             assert!(s(n) >= best - 1e-12, "{p:?} b {b}: {} against {best}", s(n));
-            // not better than the samples by more than their spacing allows
+            // no sample is better by more than the spacing of samples allows
             assert!(s(n) <= best + 1e-2, "{p:?} b {b}: {} against {best}", s(n));
             if let Some(m) = across.filter(|_| e.gauge(p) < 0.99 && b > 0.01) {
                 seen_across += 1;

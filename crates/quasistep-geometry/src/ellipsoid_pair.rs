@@ -1,14 +1,15 @@
-//! An ellipsoid against every other solid: a polyhedral core, a cylinder, another ellipsoid.
+//! Signed distance of an ellipsoid and another solid: a polyhedral core, a cylinder, or an
+//! ellipsoid.
 //!
-//! As in [`crate::cylinder`], the signed distance is the largest separation over unit normals, every normal offered is
-//! a lower bound, and each pair of features has few. A face and a cap have one; of an edge and a corner of a
-//! core they are the roots of [`crate::ellipse`]: exact, and none is left out. On a rim and on another ellipsoid they
-//! are the peaks that [`crate::climb`] finds.
+//! As in [`crate::cylinder`], the signed distance is the largest separation over unit normals, and
+//! every candidate is a lower bound. A face or cap has one normal. For edges and corners of a core,
+//! candidates are the roots of [`crate::ellipse`]; these are exact and complete. For a rim or
+//! another ellipsoid, candidates are local maxima found by [`crate::climb`].
 //!
-//! Which peak is the highest is known for shapes apart, where there is one, and for overlaps up to the ellipsoid's least
-//! radius of curvature: a ball of that size rolls freely inside of it, so that the shape is a smaller one, which is apart,
-//! with the ball around it. For deeper overlaps it is the highest above starts at the axes of both shapes and across
-//! each two of them.
+//! For disjoint shapes there is one local maximum. The same holds for overlaps up to the
+//! ellipsoid's smallest radius of curvature: the ellipsoid is then a smaller shape, which is
+//! disjoint, offset by a ball of that radius. For deeper overlaps the result is the highest maximum
+//! reached from starts at the axes of both shapes and across each pair of axes.
 
 use crate::climb::{Disc, Peak, Round, climb};
 use crate::closest::inside;
@@ -20,9 +21,9 @@ use crate::separating_axis::lowest;
 use crate::tube::{Tube, square};
 use quasistep_math::Vec3;
 
-/// Witness points that miss one another by less than this, sideways, prove a distance, in m.
+/// Witness points prove a distance if they are offset across the normal by less than this, in m.
 const PROOF: f64 = 1e-10;
-/// Most starts of climbs between two ellipsoids.
+/// Largest number of starting normals for two ellipsoids.
 const MAX_STARTS: usize = 20;
 
 /// Signed distance from an ellipsoid A to a point B.
@@ -32,8 +33,8 @@ pub(crate) fn point_distance(a: &Ellipsoid, p_WCb: Vec3) -> Distance {
     Distance { phi, p_WCa: p_WCb - n_AB_W * phi, p_WCb, n_AB_W }
 }
 
-/// Signed distance from an ellipsoid A to a core B, without B's radius; may stop at a lower bound once that exceeds
-/// `enough`. `hint`: a direction that may separate them.
+/// Signed distance from an ellipsoid A to a core B, without B's radius. May stop early at a lower
+/// bound that exceeds `enough` (m). `hint` is a direction that may separate them.
 pub(crate) fn core_distance(
     a: &Ellipsoid,
     core: &Core,
@@ -72,14 +73,14 @@ pub(crate) fn core_distance(
     along(a, &best)
 }
 
-/// Witness points along the best normal: the one on A is the only one that is farthest.
+/// Witness points along the best normal. A's is its unique support point.
 fn along(a: &Ellipsoid, best: &Best) -> Distance {
     let (phi, n_AB_W) = (best.separation, best.normal);
     let p_WCa = a.support(n_AB_W);
     Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
 }
 
-/// Normals through corners; returns the signed distance of the nearest one.
+/// Offers normals through corners; returns the signed distance of the nearest corner, in m.
 fn offer_corners(
     a: &Ellipsoid,
     core: &Core,
@@ -96,7 +97,7 @@ fn offer_corners(
             }
         }
     }
-    // what separates all corners is no farther than any of them
+    // the separation from all corners is at most the distance of any of them
     best.offer(separation(nearest.1), nearest.1);
     if best.separation < 0.0 {
         for p in &core.points {
@@ -111,7 +112,8 @@ fn offer_corners(
     nearest.0
 }
 
-/// Normals across edges, seen along which the ellipsoid is an ellipse; `nearest` is the distance of one of B's points.
+/// Offers normals across edges, from the ellipsoid's outline in the projection along each edge.
+/// `nearest` is an upper bound of the distance, in m.
 fn offer_edges(
     a: &Ellipsoid,
     core: &Core,
@@ -123,15 +125,15 @@ fn offer_edges(
     for edge in core.edges() {
         let [p, q] = edge.vertices.map(|k| core.points[k as usize]);
         if !overlap && best.separation > 0.0 {
-            // beyond a plane that is farther than a point of B
+            // skip: the edge lies beyond a plane that is farther than a known point of B
             let n = best.normal;
             if a.height(p, n).min(a.height(q, n)) > nearest + PROOF {
                 continue;
             }
         }
         if core.is_solid() {
-            // between the faces' normals none separates more than the one under whose face the centre is least, and a ball
-            // of the shortest radius is around the centre
+            // upper bound of the separation over normals between those of the two faces: minus the
+            // centre's depth under the nearer face, minus the smallest half axis
             let depths = edge.faces.map(|f| {
                 let face = &core.faces[f as usize];
                 face.offset - face.normal.dot(a.centre)
@@ -154,8 +156,8 @@ fn offer_edges(
     }
 }
 
-/// Signed distance from an ellipsoid A to a cylinder B; may stop at a lower bound once that exceeds `enough`. `apart`
-/// searches for a direction that separates them.
+/// Signed distance from an ellipsoid A to a cylinder B. May stop early at a lower bound that
+/// exceeds `enough` (m). `apart` searches for a direction that separates them.
 pub(crate) fn tube_distance(
     a: &Ellipsoid,
     tube: &Tube,
@@ -222,8 +224,8 @@ pub(crate) fn tube_distance(
     along(a, &best)
 }
 
-/// Signed distance of two ellipsoids; may stop at a lower bound once that exceeds `enough`. `apart` searches for a direction
-/// that separates them.
+/// Signed distance of two ellipsoids. May stop early at a lower bound that exceeds `enough` (m).
+/// `apart` searches for a direction that separates them.
 pub(crate) fn distance(
     a: &Ellipsoid,
     b: &Ellipsoid,
@@ -267,8 +269,8 @@ pub(crate) fn distance(
     along(a, &best)
 }
 
-/// Directions from which climbs start: both shapes are their own images in their centres, so that those towards B's centre
-/// separate at least as much as their opposites.
+/// Starting normals of local searches. Both shapes are symmetric about their centres, so directions
+/// towards B's centre separate at least as much as their opposites.
 struct Starts {
     towards: Vec3,
     list: [Vec3; MAX_STARTS],
@@ -280,7 +282,7 @@ impl Starts {
         Self { towards, list: [Vec3::ZERO; MAX_STARTS], n: 0 }
     }
 
-    /// Takes a direction of any length but zero.
+    /// Adds a direction of any nonzero length.
     fn offer(&mut self, n: Vec3) {
         let Some(n) = n.try_normalize() else { return };
         self.list[self.n] = if n.dot(self.towards) < 0.0 { -n } else { n };

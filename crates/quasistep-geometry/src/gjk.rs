@@ -1,40 +1,44 @@
-//! Closest points of two convex shapes from their support points alone, after Gilbert, Johnson and Keerthi (1988).
+//! Closest points of two convex shapes by support functions, after Gilbert, Johnson and Keerthi
+//! (1988).
 //!
-//! Shapes that are a core with a radius are taken without it. Nothing is kept between calls, so that a pair's answer depends on
-//! its poses only.
+//! Shapes that are a core with a radius are used without the radius. No state is kept between
+//! calls, so the answer depends on the poses only.
 
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 
-/// Most rounds; a few are usual.
+/// Most iterations; a few are usual.
 const MAX_ROUNDS: usize = 64;
-/// Closest points that are found: the distance is known to this share of itself.
+/// Relative accuracy of the distance at which the search ends.
 const RELATIVE: f64 = 1e-12;
-/// Rounding of points, as a share of their coordinates.
+/// Rounding error of points, relative to their coordinates.
 const ROUNDING: f64 = 1e-15;
 
-/// Where two shapes stand to one another.
+/// Relative position of two shapes A and B.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stand {
-    /// They are farther apart than was asked: along a unit normal, from A to B, by this much, in m.
+    /// Disjoint by more than asked: `n_AB_W` is a unit normal that separates them by `separation`
+    /// (m).
     Beyond { separation: f64, n_AB_W: Vec3 },
-    /// They are apart: a point of A, and from it the way to one of B. The planes through their support points across
-    /// that way leave `gap` m to its length.
+    /// Disjoint: `p_WCa` is a point of A, and `p_WCa + way` a point of B, in m. The length of `way`
+    /// exceeds the distance by at most `gap` (m).
     Apart { p_WCa: Vec3, way: Vec3, gap: f64 },
-    /// They meet: a point of A that is at most `off` m outside of B.
+    /// Overlapping or touching: `p_W` is a point of A that is at most `off` (m) outside of B.
     Meet { p_W: Vec3, off: f64 },
 }
 
-/// Two points of the shapes, and the way between them.
+/// A point of A, and the difference to a point of B.
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     p_WCa: Vec3,
-    /// From A's point to B's.
+    /// Vector from A's point to B's point, in m.
     w: Vec3,
 }
 
-/// How two shapes stand to one another; those farther apart than `enough` are told at once. `touch`: distance, in m, up
-/// to which they meet. `None` if rounding keeps the search from its end.
+/// Relative position of two shapes by the GJK algorithm.
+///
+/// The search ends early once the separation exceeds `enough` (m). Shapes nearer than `touch` (m)
+/// count as touching. `None` if the iteration does not converge because of rounding.
 pub(crate) fn stand(
     (a, X_WA): (&Shape, &Pose),
     (b, X_WB): (&Shape, &Pose),
@@ -80,7 +84,7 @@ pub(crate) fn stand(
         if n == 4 && kept.iter().all(|k| *k > 0.0) {
             return Some(Stand::Meet { p_W: found.p_WCa, off: of.norm() });
         }
-        // no nearer: rounding is reached
+        // no progress: the accuracy of rounding is reached
         if found.w.norm_squared() >= nearest.w.norm_squared() {
             return apart(gap);
         }
@@ -97,12 +101,12 @@ pub(crate) fn stand(
     None
 }
 
-/// The point of a simplex that is nearest to the origin, as weights of its corners, and itself. The last corner, found
-/// last, is part of the answer.
+/// Point of a simplex nearest to the origin, as weights of the corners and as a point. The last
+/// corner must have a positive weight, because it was just added.
 fn closest(corners: &[Way]) -> Option<([f64; 4], Vec3)> {
     let last = corners.len() - 1;
     let mut best: Option<([f64; 4], Vec3, f64)> = None;
-    // every set of the other corners
+    // try every subset of the other corners
     for others in 0..1_u32 << last {
         let mut chosen = [last; 4];
         let mut n = 1;
@@ -125,7 +129,8 @@ fn closest(corners: &[Way]) -> Option<([f64; 4], Vec3)> {
     best.map(|(weights, point, _)| (weights, point))
 }
 
-/// Weights of corners of which the foot of the origin in their span is made, if it is within: all are positive.
+/// Barycentric weights of the origin's projection onto the affine hull of the points `p`; `None`
+/// unless all are positive.
 fn weights(p: &[Vec3]) -> Option<[f64; 4]> {
     let triple = |a: Vec3, b: Vec3, c: Vec3| a.dot(b.cross(c));
     let (all, sum) = match *p {
@@ -147,12 +152,12 @@ fn weights(p: &[Vec3]) -> Option<[f64; 4]> {
         _ => return None,
     };
     let is_within = sum > 0.0 && all[..p.len()].iter().all(|x| *x > 0.0);
-    // they are normalised by their own sum, which rounding may have moved
+    // divide by their own sum, which may differ from `sum` by rounding
     let sum: f64 = all.iter().sum();
     is_within.then(|| all.map(|x| x / sum))
 }
 
-/// The farthest point of a shape along `d`, without the radius around its core if it has one.
+/// Support point of a shape along `d`, without the radius around its core if it has one.
 fn support(shape: &Shape, X: &Pose, d: Vec3) -> Vec3 {
     let own = X.rotation.inverse().rotate(d);
     let sign = |x: f64, size: f64| if x < 0.0 { -size } else { size };

@@ -1,4 +1,4 @@
-//! A half-space A against any other shape B: everything follows from heights above its plane.
+//! Distance and contact patch of a half-space A and any shape B, from heights above the plane.
 
 use crate::core::Core;
 use crate::distance::{ContactPoint, Distance, flip_point, single};
@@ -12,14 +12,14 @@ use quasistep_math::{Pose, Vec3};
 pub(crate) fn distance(X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
     let n_AB_W = X_WA.rotation.rotate(Vec3::Z);
     let down = X_WB.rotation.inverse().rotate(-n_AB_W);
-    // a half-space has no support; the caller handles it
+    // a half-space B has no support point; the caller excludes this case
     let lowest = b.support(down).unwrap_or_default();
     let p_WCb = X_WB.transform_point(lowest);
     let phi = (p_WCb - X_WA.translation).dot(n_AB_W);
     Distance { phi, p_WCa: p_WCb - n_AB_W * phi, p_WCb, n_AB_W }
 }
 
-/// Appends the corners (or rim points) of B that are nearer than `margin`.
+/// Appends the corners or rim points of B that are nearer to the plane than `margin` (m).
 pub(crate) fn patch(
     X_WA: &Pose,
     b: &Shape,
@@ -33,7 +33,7 @@ pub(crate) fn patch(
     let start = out.len();
     if matches!(b, Shape::Polytope(_) | Shape::Ellipsoid { .. }) {
         let d = distance(X_WA, b, X_WB);
-        // most are far above
+        // return early: most shapes are far above the plane
         if d.phi >= margin {
             return;
         }
@@ -42,7 +42,7 @@ pub(crate) fn patch(
         }
     }
     if let Some(tube) = Tube::new(b, X_WB) {
-        // seen from the cylinder
+        // with the cylinder as the first shape
         let flat = Flat::Plane(X_WA.translation, n_AB_W);
         on_flat(&tube, &flat, &mut Collector { n_AB_W: -n_AB_W, margin, id: 0, out });
         for point in &mut out[start..] {
@@ -63,7 +63,7 @@ pub(crate) fn patch(
         let n_AB_B = X_BW.rotate(n_AB_W);
         let origin = (X_WB.translation - X_WA.translation).dot(n_AB_W);
         for (k, p_B) in hull.vertices().iter().enumerate() {
-            // corners that no downward face has are shadowed by others
+            // a corner without a downward face is never the lowest
             let looks_down = || {
                 let around = hull.faces_around(k as u32).iter();
                 around.copied().any(|f| hull.faces()[f as usize].normal().dot(n_AB_B) < -1e-9)
@@ -77,7 +77,7 @@ pub(crate) fn patch(
     }
     core.fill(b, X_WB);
     for k in 0..core.points.len() {
-        // corners that no downward face has are shadowed by others
+        // a corner without a downward face is never the lowest
         let looks_down = !core.is_solid()
             || core
                 .faces

@@ -1,13 +1,16 @@
-//! Distances of hulls with many corners: the same exact answer as from all pairs of features, from those that can be it.
+//! Distances of hulls with many corners: exact, but searching only the features that can hold the
+//! answer.
 //!
-//! Closest points of shapes that are apart lie between the planes through their support points. So each is part of a
-//! feature with a corner at such a plane. Where shapes meet, a point `c` of both bounds every separating axis:
+//! Closest points of disjoint shapes lie between the planes through their support points. So each
+//! lies on a feature with a corner near such a plane. If the shapes share a point `c`, it bounds
+//! every separating axis:
 //!
 //! ```text
 //! separation(n) = min_B n·p − max_A n·p ≤ (n·c − max_A n·p) + (min_B n·p − n·c),      neither term is positive
 //! ```
 //!
-//! A term of a face is the depth of `c` under it; that of an edge is at most the lesser depth under its two faces.
+//! For a face normal, the term of that face's shape is minus the depth of `c` under the face. For
+//! an edge normal it is at least as negative as that of the shallower of its two faces.
 
 use crate::closest::{Near, closest_among, inside};
 use crate::core::Core;
@@ -17,36 +20,38 @@ use crate::gjk::Stand;
 use crate::separating_axis::{Arc, Axis, BIAS, Features, edge_axis, edges_meet, lowest};
 use quasistep_math::Vec3;
 
-/// Corners this near to the plane through the farthest one count as on it, as a share of the shapes' sizes: those of one
-/// face scatter by less.
+/// Corners count as level with the farthest one if they are this near to its plane, as a share of
+/// the shapes' sizes. Corners of one face deviate from their plane by less.
 const LEVEL: f64 = 1e-6;
-/// A feature holds the closest point by its corners: one of three has a third of its weight.
+/// Factor of the gap within which corners of the closest feature lie: one of a triangle's corners
+/// has a weight of at least 1/3.
 const SHARE: f64 = 4.0;
 
-/// Rounding of heights, as a share of the shapes' sizes.
+/// Rounding error of heights, as a share of the shapes' sizes.
 const TIE: f64 = 1e-13;
 
-/// Reusable memory of a search; holds no meaning.
+/// Scratch memory of a search; its contents do not affect results.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub cores: core_pair::Memory,
     near: [Near; 2],
-    /// Faces that may hold the closest point: separation in m, whether the other shape is B, and number.
+    /// Faces that may hold the closest point: separation (m), whether the other shape is B, and
+    /// face index.
     facing: Vec<(f64, bool, u32)>,
-    /// Depths of a point under the faces of A and B, in m, negative.
+    /// Height of a point above each face of A and of B, in m; negative.
     under: [Vec<f64>; 2],
-    /// Faces that may have the best axis; those of B follow those of A.
+    /// Faces that may have the best axis; indices of B's faces follow those of A.
     faces: Vec<u32>,
-    /// Edges of one of them.
+    /// Edges of one candidate face.
     around: Vec<u32>,
-    /// Edges of A and B by their bound, in m, number, and normals.
+    /// For A and B, candidate edges: bound of the separation (m), edge index, and face normals.
     edges: [Vec<(f64, u32, Arc)>; 2],
-    /// Axes that may be the best.
+    /// Candidate axes with their rank in the order of features.
     axes: Vec<(u64, Axis)>,
 }
 
-/// Signed distance of two cores of which at least one is solid; may stop at a lower bound once that exceeds
-/// `enough`.
+/// Signed distance of two cores, at least one of them solid. May stop early at a lower bound that
+/// exceeds `enough` (m).
 pub(crate) fn distance(
     a: &Core,
     b: &Core,
@@ -69,7 +74,8 @@ fn size(a: &Core, b: &Core) -> f64 {
     (a.points[0] - a.centre).norm() + (b.points[0] - b.centre).norm()
 }
 
-/// The distance of shapes that are apart; a `way` of the least length from a point of A to one of B is known to `gap`.
+/// Distance of disjoint cores. `way` leads from `p_WCa` on A to a point of B; its length exceeds
+/// the distance by at most `gap` (m).
 fn apart(
     a: &Core,
     b: &Core,
@@ -85,7 +91,7 @@ fn apart(
     let [near_a, near_b] = &mut memory.near;
     near_a.find(a, n_AB_W, reach, gap);
     near_b.find(b, -n_AB_W, reach, gap);
-    // the best of the axes of faces that may hold the closest points
+    // the largest separation along normals of faces that may hold a closest point
     let bias = BIAS * size(a, b);
     let facing = &mut memory.facing;
     facing.clear();
@@ -93,7 +99,7 @@ fn apart(
     for (core, other, p_WC, other_is_b, near) in
         [(a, b, p_WCa + way, true, &mut *near_a), (b, a, p_WCa, false, &mut *near_b)]
     {
-        // one that holds the closest point in its middle is across the way
+        // if a face holds the closest point in its interior, `way` is perpendicular to it
         near.faces.retain(|k| {
             let face = &core.faces[*k as usize];
             p_WC.dot(face.normal) - face.offset >= distance - gap - bias
@@ -108,7 +114,7 @@ fn apart(
     if best > enough {
         return Some(at_least(best, a, n_AB_W));
     }
-    // it is the distance if a lowest corner stands above the face
+    // this is the distance if a lowest corner projects inside the face
     for &(separation, other_is_b, k) in facing.iter().filter(|f| f.0 > 0.0 && f.0 >= best - bias) {
         let (core, other, near) = if other_is_b { (a, b, &*near_b) } else { (b, a, &*near_a) };
         let face = &core.faces[k as usize];
@@ -132,7 +138,8 @@ fn apart(
     Some(Distance { phi, p_WCa, p_WCb, n_AB_W })
 }
 
-/// The axis of least overlap of two cores that meet at `c`; `None` if that is not a point of both to rounding.
+/// Axis of least overlap of two cores that share the point `c`. `off` is how far `c` is outside B,
+/// in m. `None` if `c` is not common to both up to rounding.
 fn meeting_axis(a: &Core, b: &Core, c: Vec3, off: f64, memory: &mut Memory) -> Option<Axis> {
     let bias = BIAS * size(a, b);
     memory.axes.clear();
@@ -144,13 +151,14 @@ fn meeting_axis(a: &Core, b: &Core, c: Vec3, off: f64, memory: &mut Memory) -> O
     memory.try_faces(a, b, face, (off, bias), &mut best);
     memory.find_edges(a, b, |bound| bound + off > best - bias);
     memory.try_edges(a, b, (off, bias), &mut best);
-    // the first of equals: faces of A, faces of B, edges
+    // ties: faces of A come first, then faces of B, then edges
     let equal = memory.axes.iter().filter(|(_, axis)| axis.separation >= best - bias);
     equal.min_by_key(|(order, _)| *order).map(|(_, axis)| *axis)
 }
 
 impl Memory {
-    /// Depths of `c` under all faces (`under`); the least, and the number of that face.
+    /// Computes heights of `c` above all faces (`under`). Returns the largest, and the index of
+    /// that face.
     fn shallowest_face(&mut self, a: &Core, b: &Core, c: Vec3) -> (f64, u32) {
         let mut shallowest = (f64::NEG_INFINITY, 0);
         let [under_a, under_b] = &mut self.under;
@@ -167,8 +175,8 @@ impl Memory {
         shallowest
     }
 
-    /// Normals of faces as axes, those of `first` before all others: the face that `c` is least under is a good one to begin
-    /// with. Keeps the faces whose bound lets them be the best (`faces`).
+    /// Tries normals of faces as axes, beginning with face `first`, under which `c` is least deep.
+    /// Keeps in `faces` those whose bound allows them to be the best.
     fn try_faces(
         &mut self,
         a: &Core,
@@ -179,7 +187,7 @@ impl Memory {
     ) {
         let Self { under, faces, axes, .. } = self;
         let n_a = a.faces.len() as u32;
-        // the lowest corners of both along the axes that were looked at last
+        // lowest corners along the last axes tried, as a quick test
         let mut low = [b.points[0], a.points[0]];
         let mut try_face = |k: u32, best: &mut f64| {
             let (core, other, sign, i) =
@@ -211,7 +219,8 @@ impl Memory {
         }
     }
 
-    /// Edges around the faces at hand whose bound `may_be_best`, highest first (`edges`).
+    /// Collects in `edges` the edges of the candidate faces whose bound passes `may_be_best`,
+    /// largest bound first.
     fn find_edges(&mut self, a: &Core, b: &Core, may_be_best: impl Fn(f64) -> bool) {
         let Self { under, faces, around, edges, .. } = self;
         for (of, core, first) in [(0, a, 0), (1, b, a.faces.len() as u32)] {
@@ -234,7 +243,8 @@ impl Memory {
                 around.clear();
                 core.edges_of(f, around);
                 for &k in &*around {
-                    // each edge once: from the face that is nearer, or comes first
+                    // take each edge once: from the face with the larger bound, or the first at a
+                    // tie
                     let [g, h] = core.edges()[k as usize].faces;
                     let across = if g == f { h } else { g };
                     let (here, there) = (under[f as usize], under[across as usize]);
@@ -247,7 +257,7 @@ impl Memory {
         }
     }
 
-    /// Axes across an edge of A and one of B.
+    /// Tries axes across an edge of A and an edge of B.
     fn try_edges(&mut self, a: &Core, b: &Core, (off, bias): (f64, f64), best: &mut f64) {
         let both_solid = a.is_solid() && b.is_solid();
         let [of_a, of_b] = &self.edges;
@@ -272,7 +282,7 @@ impl Memory {
     }
 }
 
-/// The first corner of those with the least `n · p`, and that.
+/// The first corner with the least `n · p`, and that value in m.
 fn lowest_corner(core: &Core, n: Vec3) -> (Vec3, f64) {
     let height = lowest(core, n);
     let corner = core.points.iter().find(|p| p.dot(n) == height);
@@ -292,7 +302,7 @@ mod tests {
     use quasistep_math::{Pose, Quat, Vec3};
     use std::sync::Arc;
 
-    /// A stream of numbers from −1 to 1.
+    /// Pseudo-random numbers from −1 to 1.
     struct Random(u64);
 
     impl Random {
@@ -310,7 +320,8 @@ mod tests {
         }
     }
 
-    /// Points on a ball, in a box, on a cylinder or on a grid: round, blocky, with level caps, with many equal faces.
+    /// Hull of points on a ball, in a box, on a cylinder or on a grid, so that some have many equal
+    /// faces.
     fn hull(kind: usize, random: &mut Random, size: f64) -> Shape {
         let points: Vec<Vec3> = (0..120)
             .map(|k| {
@@ -334,8 +345,8 @@ mod tests {
         Shape::Polytope(Arc::new(Polytope::from_points(&points).unwrap()))
     }
 
-    /// The search for the features that matter against all pairs of features: apart, at touch, in shallow and in deep
-    /// overlaps, of small and large hulls, and of those that lie face on face.
+    /// The search over selected features agrees with the search over all pairs. Cases: disjoint,
+    /// touching, shallow and deep overlaps; small and large hulls; hulls face on face.
     #[test]
     fn the_features_that_matter_give_what_all_give() {
         let mut random = Random(3);
@@ -346,13 +357,13 @@ mod tests {
             let size = [1e-3, 1.0, 1e3][case % 3];
             let shapes = [case % 4, case / 4 % 4].map(|kind| hull(kind, &mut random, size));
             let X_WA = Pose::new(random.turn(), random.vec3() * size);
-            // every third pair lies face on face
+            // every third pair is aligned, face on face
             let turn = if case % 3 == 0 { X_WA.rotation } else { random.turn() };
             let mut X_WB = Pose::new(turn, X_WA.translation + random.vec3() * (2.0 * size));
             core_a.fill(&shapes[0], &X_WA);
             core_b.fill(&shapes[1], &X_WB);
             let first = core_distance(&core_a, &core_b, f64::INFINITY, &mut slow);
-            // along the normal to where they are to stand
+            // signed distances to which the pair is moved along its normal
             let wanted =
                 [None, Some(0.0), Some(1e-12), Some(1e-7), Some(-1e-7), Some(-0.01), Some(-0.3)];
             if let Some(gap) = wanted[case / 16 % 7] {
@@ -364,7 +375,7 @@ mod tests {
             let got = distance(&core_a, &core_b, stand, f64::INFINITY, &mut memory);
             let close = (got.phi - want.phi).abs() <= 1e-9 * size.max(1.0);
             assert!(close, "case {case}: {got:?} in place of {want:?} ({stand:?})");
-            // of points that are nearer than this the way between them is rounding
+            // the direction between points nearer than this is rounding noise
             if want.phi.abs() >= 1e-8 * size {
                 assert!((got.n_AB_W - want.n_AB_W).norm() < 1e-6, "case {case}: {got:?} {want:?}");
             }

@@ -4,19 +4,20 @@
 //! phi = (p_WCb − p_WCa) · n_AB_W,     p_WCb = p_WCa + phi n_AB_W
 //! ```
 //!
-//! `phi > 0` apart, `phi < 0` overlapping: then its size is the smallest shift that separates the
-//! shapes. The unit normal leaves A and enters B. Lengths in m.
+//! `phi > 0` means apart, `phi < 0` overlapping. In an overlap, `−phi` is the length of the
+//! smallest shift that separates the shapes. The unit normal leaves A and enters B. Lengths in m.
 //!
-//! Every shape but the cylinder, the ellipsoid and the half-space is a convex polyhedron (a point, a segment, a box,
-//! a hull: its *core*) with a radius around it, so one pair of algorithms serves them all: separating
-//! axes where the cores touch or overlap, closest features where they are apart. A cylinder and an ellipsoid
-//! have their own pairs: the largest separation over the few normals that their caps, sides, rims and curved
-//! surfaces allow. All are exact to rounding, also at exact touch.
+//! Spheres, capsules, boxes and polytopes are a convex polyhedron, the *core* (a point, a segment,
+//! a box or a hull), offset by a radius. One pair of algorithms serves them all: separating axes
+//! where the cores touch or overlap, closest features where they are apart. Cylinders and
+//! ellipsoids have their own algorithms, which maximise the separation over the few candidate
+//! normals of caps, sides, rims and curved surfaces. All results are exact to rounding, also at
+//! exact touch.
 //!
-//! A point cloud is a shape too: each of its points is a feature of its own, against the exact surface of
-//! any other shape, and [`Choice`] says which few of them stand for a contact.
+//! A point cloud is a shape too. Each of its points is a contact feature, measured against the
+//! exact surface of the other shape. [`Choice`] says which few of them become contact points.
 //!
-//! This crate knows no body, robot, friction or time.
+//! Bodies, robots, friction and time are outside this crate.
 #![allow(non_snake_case)] // monogram notation: X_WA, p_WCa, n_AB_W
 
 mod broad_phase;

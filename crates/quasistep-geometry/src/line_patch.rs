@@ -1,33 +1,34 @@
-//! Contact patches of lines: edges, capsules and sides of cylinders that lie along one another.
+//! Contact patches of nearly parallel lines: edges, capsules and sides of cylinders.
 
 use crate::core::Core;
 use crate::distance::{ContactPoint, Distance, single};
 use crate::patch::SAME;
 use quasistep_math::Vec3;
 
-/// Sine of the angle from which two lines cross rather than lie along one another.
+/// Sine of the angle above which two lines count as crossing instead of parallel.
 const CROSSING: f64 = 0.05;
 
-/// A line that a shape lies on.
+/// An edge, or the axis of a rounded edge, of a shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub ends: [Vec3; 2],
-    /// How far the surface is from the line.
+    /// Distance of the surface from the line, in m.
     pub radius: f64,
-    /// Radius of the surface's curve across the line: zero for a sharp edge.
+    /// Radius of curvature of the surface across the line, in m; zero for a sharp edge.
     pub round: f64,
-    /// Identity among the lines of its shape.
+    /// Index among the lines of its shape.
     pub id: u32,
 }
 
-/// The edge of a core that faces most along `n`: its farther end is nearest. `None` for a point.
+/// The edge of a core that is farthest along `n`, judged by its lower end. `None` if the core is a
+/// point.
 pub(crate) fn facing_edge(core: &Core, n: Vec3) -> Option<Line> {
     let mut best: Option<usize> = None;
     let mut high = f64::NEG_INFINITY;
     for (k, edge) in core.edges().iter().enumerate() {
         let height = |i: u32| core.points[i as usize].dot(n);
         let [p, q] = edge.vertices;
-        // the first of equals
+        // ties: the first edge wins
         if height(p) > high + SAME && height(q) > high + SAME {
             high = height(p).min(height(q));
             best = Some(k);
@@ -38,7 +39,7 @@ pub(crate) fn facing_edge(core: &Core, n: Vec3) -> Option<Line> {
     Some(Line { ends, radius: core.radius, round: core.radius, id: k as u32 })
 }
 
-/// [`along`] for the edges of two cores that face one another.
+/// Contact patch of the facing edges of two cores; see [`along`].
 pub(crate) fn along_edges(
     a: &Core,
     b: &Core,
@@ -52,11 +53,12 @@ pub(crate) fn along_edges(
     }
 }
 
-/// Appends both ends of the stretch that two lines share, each with its own distance, and the nearest
-/// points if they are nearer; false if the lines cross or pass one another.
+/// Appends both ends of the stretch that two lines share, each with its own distance. Also appends
+/// the nearest points if they are nearer than both ends. Returns false if the lines cross or do not
+/// overlap along their length.
 ///
-/// Where the lines are not quite parallel they lie beside one another at the ends, and that offset
-/// counts as distance: half of it is between each end's points and the lines.
+/// Where the lines are not quite parallel they are offset sideways at the ends. The offset
+/// increases the distance, and each contact point lies half of it away from either line.
 pub(crate) fn along(
     a: &Line,
     b: &Line,
@@ -74,13 +76,13 @@ pub(crate) fn along(
     if u.cross(w).norm() > CROSSING || steep(da) || steep(db) {
         return false;
     }
-    // places along u, lower end first; which end that is
+    // coordinate along u and index of each end, lower end first
     let span = |line: &Line| {
         let s = line.ends.map(|p| (p - a.ends[0]).dot(u));
         if s[0] <= s[1] { [(s[0], 0), (s[1], 1)] } else { [(s[1], 1), (s[0], 0)] }
     };
     let (sa, sb) = (span(a), span(b));
-    // equal ends are A's
+    // ties: the end of A is taken
     let low = if sb[0].0 > sa[0].0 + SAME { (sb[0].0, 2 + sb[0].1) } else { sa[0] };
     let high = if sb[1].0 < sa[1].0 - SAME { (sb[1].0, 2 + sb[1].1) } else { sa[1] };
     if !(high.0 - low.0 > SAME) {
@@ -96,7 +98,7 @@ pub(crate) fn along(
         let (pa, pb) = (at(a, s), at(b, s));
         let gap = (pb - pa).dot(n) - radii;
         let beside = flat(pb - pa);
-        // both surfaces fall away from their lines: as circles about centres this far apart
+        // both surfaces curve away from the lines, as circles whose centres are this far apart
         let apart = a.round + b.round + gap.max(0.0);
         let phi = gap + (apart.hypot(beside.norm()) - apart);
         if phi < margin {

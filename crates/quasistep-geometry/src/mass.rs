@@ -1,11 +1,11 @@
-//! Mass of solids.
+//! Mass properties of solids.
 
 use quasistep_math::{Mat3, Vec3};
 
-/// Mass, centre and inertia of a solid.
+/// Mass, centre of mass and inertia of a solid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MassProperties {
-    /// In kg.
+    /// Mass, in kg.
     pub mass: f64,
     /// Centre of mass in the shape's frame, in m.
     pub com: Vec3,

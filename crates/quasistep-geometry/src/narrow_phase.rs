@@ -13,14 +13,15 @@ use crate::tube::Tube;
 use crate::{cylinder, cylinder_pair, ellipsoid_pair, half_space, hull_pair, round_patch};
 use quasistep_math::{Pose, Vec3};
 
-/// Signed distance of A and B, apart or overlapping.
+/// Signed distance of A and B, in m: > 0 apart, < 0 overlapping.
 ///
-/// Two half-spaces are never near: `phi` is infinite.
+/// Two half-spaces are never in contact: `phi` is infinite.
 pub fn signed_distance(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
     NarrowPhase::new().signed_distance(a, X_WA, b, X_WB)
 }
 
-/// Appends the points where A and B are nearer than `margin`: see [`NarrowPhase::contact_patch`].
+/// Appends the contact points of A and B with distances below `margin` (m): see
+/// [`NarrowPhase::contact_patch`].
 pub fn contact_patch(
     a: &Shape,
     X_WA: &Pose,
@@ -32,7 +33,7 @@ pub fn contact_patch(
     NarrowPhase::new().contact_patch(a, X_WA, b, X_WB, margin, out);
 }
 
-/// Reusable memory for queries; holds no meaning.
+/// Scratch memory for queries; its contents do not affect results.
 #[derive(Debug, Default)]
 pub struct NarrowPhase {
     pub(crate) a: Core,
@@ -43,12 +44,12 @@ pub struct NarrowPhase {
 }
 
 impl NarrowPhase {
-    /// No memory yet.
+    /// Empty memory; it grows with use.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// [`Shape::support`] in memory that is there: that of a cloud takes some.
+    /// Support point as [`Shape::support`], without allocating for a cloud.
     pub fn support(&mut self, shape: &Shape, d: Vec3) -> Option<Vec3> {
         match shape {
             Shape::Cloud(cloud) => Some(cloud.support_with(d, &mut self.clouds.chooser)),
@@ -56,7 +57,8 @@ impl NarrowPhase {
         }
     }
 
-    /// [`signed_distance`](Self::signed_distance) of two shapes that stand in their order.
+    /// Signed distance of two shapes in canonical order; see
+    /// [`signed_distance`](Self::signed_distance).
     pub(crate) fn distance_in_order(
         &mut self,
         a: &Shape,
@@ -87,7 +89,7 @@ impl NarrowPhase {
         }
     }
 
-    /// [`contact_patch`](Self::contact_patch) of two shapes that stand in their order.
+    /// Contact patch of two shapes in canonical order; see [`contact_patch`](Self::contact_patch).
     pub(crate) fn patch_in_order(
         &mut self,
         a: &Shape,
@@ -131,14 +133,14 @@ impl NarrowPhase {
     }
 }
 
-/// Up to so many corners a search over all features is as fast as one for those that matter.
+/// Number of corners up to which a search over all features is as fast as the selective one.
 const SMALL_HULL: usize = 16;
 
 fn is_large(shape: &Shape) -> bool {
     matches!(shape, Shape::Polytope(hull) if hull.vertices().len() > SMALL_HULL)
 }
 
-/// Radius around the core of a shape, in m.
+/// Radius of the offset around the core of a shape, in m.
 fn radius_around(shape: &Shape) -> f64 {
     match shape {
         Shape::Sphere { radius } | Shape::Capsule { radius, .. } => *radius,
@@ -147,8 +149,8 @@ fn radius_around(shape: &Shape) -> f64 {
 }
 
 impl NarrowPhase {
-    /// Signed distance of two shapes that have cores, which are in memory then; of those that are `enough` apart a
-    /// lower bound in place of an error.
+    /// Signed distance of two shapes that have cores; fills the cores. May stop early at a lower
+    /// bound that exceeds `enough` (m).
     fn cores_distance(
         &mut self,
         a: &Shape,
@@ -181,8 +183,8 @@ impl NarrowPhase {
         if core.phi < reach { Ok(d) } else { Err(d) }
     }
 
-    /// Signed distance of two shapes, at least one of them a cylinder, neither a half-space; may stop
-    /// at a lower bound once that exceeds `enough`.
+    /// Signed distance of two shapes, at least one of them a cylinder, neither a half-space. May
+    /// stop early at a lower bound that exceeds `enough` (m).
     fn cylinder_distance(
         &mut self,
         a: &Shape,
@@ -207,8 +209,8 @@ impl NarrowPhase {
         if flipped { flip_distance(d) } else { d }
     }
 
-    /// Signed distance of two shapes, at least one of them an ellipsoid, neither a half-space; may stop at a lower bound
-    /// once that exceeds `enough`.
+    /// Signed distance of two shapes, at least one of them an ellipsoid, neither a half-space. May
+    /// stop early at a lower bound that exceeds `enough` (m).
     fn ellipsoid_distance(
         &mut self,
         a: &Shape,
@@ -238,8 +240,9 @@ impl NarrowPhase {
         ellipsoid_pair::core_distance(&ellipsoid, &self.b, hint, enough).with_radii(0.0, radius)
     }
 
-    /// Appends what of either shape is over the other's flat face with the normal `n_AB_W`, nearer than `margin`; nothing of
-    /// balls and ellipsoids, which are nearest along that normal where they are over the face.
+    /// Appends the points of either shape over the other's flat face with normal `n_AB_W`, nearer
+    /// than `margin` (m). Appends nothing for balls and ellipsoids: where they are over the face,
+    /// their nearest point already has that normal.
     pub(crate) fn patch_over_in_order(
         &mut self,
         a: &Shape,
@@ -250,7 +253,7 @@ impl NarrowPhase {
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
-        // whatever is deepest may be beside the face
+        // the distance is unknown here: the deepest point may be beside the face
         let phi = f64::INFINITY;
         let has_edges = |s: &Shape| {
             !matches!(
@@ -272,7 +275,7 @@ impl NarrowPhase {
         }
     }
 
-    /// Keeps the cores of two shapes as [`patch_at`](Self::patch_at) wants them.
+    /// Fills the cores of two shapes as [`patch_at`](Self::patch_at) expects them.
     pub(crate) fn fill_cores(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) {
         let (core_b, X_WCore) =
             if matches!(b, Shape::Cylinder { .. }) { (a, X_WA) } else { (b, X_WB) };
@@ -280,8 +283,8 @@ impl NarrowPhase {
         self.b.fill(core_b, X_WCore);
     }
 
-    /// Appends the patch along the normal of a distance, nearer than `margin`. The cores of what is no cylinder are in
-    /// memory: two as A's and B's, one as B's.
+    /// Appends the patch along the normal of a distance, nearer than `margin` (m). The cores of
+    /// shapes other than cylinders must be filled: two as A's and B's, a single one as B's.
     pub(crate) fn patch_at(
         &mut self,
         a: &Shape,

@@ -1,11 +1,12 @@
-//! Which shape of a pair is looked at first.
+//! Canonical order of the two shapes of a pair.
 //!
-//! Where features of both shapes are equally good, one side's are taken: a face of the first before a face of the second as the
-//! one that others are clipped against, for instance. Who is A and who is B must not matter for that. So every question about a pair
-//! is asked in an order that follows from the shapes: by kind, then the larger one, and of two that are alike the one from which the
-//! other stands in the greater direction of [`WEIGHTS`]. The last hangs on how bodies carry their shapes, and on nothing
-//! else: not on the world's axes, nor on units. Clouds stand in the order that they are given in, which the features of
-//! their points tell.
+//! Where features of both shapes are equally good, the first shape's are used, for instance as the
+//! reference face. The result must not depend on which shape the caller passes as A. So every pair
+//! is first ordered: by kind, then the larger shape first. Between equal shapes, the position of
+//! the other one along [`WEIGHTS`] in a shape's own frame decides. This depends on how bodies carry
+//! their shapes only, not on the world's axes or units.
+//!
+//! Clouds keep the caller's order, which the feature numbers of two clouds refer to.
 
 use crate::distance::{ContactPoint, Distance, flip_distance, flip_point};
 use crate::narrow_phase::NarrowPhase;
@@ -15,11 +16,11 @@ use crate::way_out::for_each_face;
 use quasistep_math::{Pose, Vec3};
 use std::cmp::Ordering;
 
-/// Direction in a shape's frame along which two shapes of a kind and size are told apart: no two axes, nor edges of a grid, are
-/// alike along it.
+/// Direction in a shape's frame that orders two equal shapes. No two axes, and no edges of a grid,
+/// have the same component along it.
 const WEIGHTS: Vec3 = Vec3::new(1.0, std::f64::consts::SQRT_2, 1.732_050_807_568_877_2);
 
-/// True if B comes before A.
+/// True if B comes before A in the canonical order.
 pub(crate) fn is_exchanged(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> bool {
     if matches!(a, Shape::Cloud(_)) || matches!(b, Shape::Cloud(_)) {
         return false;
@@ -32,7 +33,7 @@ pub(crate) fn is_exchanged(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> bo
     compare(a, b).then_with(by_pose) == Ordering::Less
 }
 
-/// Less if A comes after B.
+/// Order of two shapes by kind and size; `Less` if A comes after B.
 fn compare(a: &Shape, b: &Shape) -> Ordering {
     let larger =
         |a: &[f64; 3], b: &[f64; 3]| first_of(a.iter().zip(b).map(|(x, y)| x.total_cmp(y)));
@@ -48,12 +49,12 @@ fn compare(a: &Shape, b: &Shape) -> Ordering {
     kind_a.cmp(&kind_b).then_with(|| larger(&size_a, &size_b))
 }
 
-/// The first difference.
+/// The first ordering that is not `Equal`.
 fn first_of(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
     orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// Number of the kind, and the sizes, in m.
+/// Rank of the kind, and the sizes, in m.
 fn measure(shape: &Shape) -> (u8, [f64; 3]) {
     match *shape {
         Shape::Sphere { radius } => (0, [radius, 0.0, 0.0]),
@@ -68,7 +69,8 @@ fn measure(shape: &Shape) -> (u8, [f64; 3]) {
 }
 
 impl NarrowPhase {
-    /// Signed distance of A and B, apart or overlapping.
+    /// Signed distance of A and B, in m: > 0 apart, < 0 overlapping. Witness points are on A and on
+    /// B.
     pub fn signed_distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
         if is_exchanged(a, X_WA, b, X_WB) {
             return flip_distance(self.distance_in_order(b, X_WB, a, X_WA));
@@ -76,13 +78,13 @@ impl NarrowPhase {
         self.distance_in_order(a, X_WA, b, X_WB)
     }
 
-    /// Appends the points where A and B are nearer than `margin`.
+    /// Appends the contact points of A and B with distances below `margin` (m).
     ///
-    /// Flat on flat gives the corners of the common patch, each with its own distance along the
-    /// shared normal; lines that lie along one another, or on something flat, give two points;
-    /// anything else gives one. The smallest `phi` of a patch is the signed distance. Clouds give the
-    /// points of their [`Choice`](crate::Choice), whose smallest `phi` is that to 1e-9 m. The points of B and A
-    /// are those of A and B.
+    /// Two flat features give the corners of their common patch, each with its own distance along
+    /// the shared normal. Parallel lines, or a line on a flat feature, give two points. Anything
+    /// else gives one. The smallest `phi` of a patch is the signed distance. Clouds give the points
+    /// of their [`Choice`](crate::Choice); the smallest `phi` is accurate to 1e-9 m. Exchanging A
+    /// and B gives the same points with their roles exchanged.
     pub fn contact_patch(
         &mut self,
         a: &Shape,
@@ -101,10 +103,11 @@ impl NarrowPhase {
         }
     }
 
-    /// Appends what of B is over the flat face of A with the outward normal `n_AB_W`, nearer than `margin` along that normal:
-    /// nothing where B is beside the face, however near it is.
+    /// Appends the contact points of B over the flat face of A with outward unit normal `n_AB_W`,
+    /// with distances below `margin` (m) along that normal. Appends nothing if B is beside the
+    /// face, however near.
     ///
-    /// False if A has no such face.
+    /// Returns false if A has no such face.
     pub fn contact_patch_over(
         &mut self,
         a: &Shape,
@@ -115,7 +118,7 @@ impl NarrowPhase {
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) -> bool {
-        // to the last digit that of the face, which patches and their derivatives are about
+        // use the face's own normal, exact to the last digit, for patches and derivatives
         let mut normal = None;
         for_each_face(a, |n| {
             let n = X_WA.rotation.rotate(n);
@@ -134,11 +137,11 @@ impl NarrowPhase {
         true
     }
 
-    /// Appends the patch of two overlapping shapes along the normal at which the least shift of B, along
-    /// directions in the span of `ways`, ends the overlap.
+    /// Appends the patch of two overlapping shapes along the normal of the shortest shift of B that
+    /// ends the overlap, among shifts in the span of `ways`.
     ///
-    /// False, and nothing is appended, if there is none: for a half-space, which has one normal, for a cloud, whose points
-    /// have their own, for shapes that do not overlap, and for ways that are none.
+    /// Returns false and appends nothing if there is none: for half-spaces (one normal only), for
+    /// clouds (a normal per point), for shapes that do not overlap, and if all `ways` are zero.
     pub fn contact_patch_along(
         &mut self,
         a: &Shape,

@@ -4,43 +4,45 @@ use crate::core::{Core, CoreFace};
 use crate::distance::ContactPoint;
 use quasistep_math::Vec3;
 
-/// Most points of a patch: eight is what two rectangles can have.
+/// Largest number of points of a patch: two rectangles have at most eight common corners.
 pub(crate) const MAX_POINTS: usize = 8;
-/// Cosine of the angle to the contact normal above which a face is the flat one that others meet.
+/// Cosine of the angle to the contact normal above which a face counts as perpendicular to the
+/// normal.
 pub(crate) const FLAT: f64 = 1.0 - 1e-10;
-/// A face of B must be better aligned than one of A by this much to be the reference.
+/// Margin by which a face of B must be better aligned with the normal than A's face to become the
+/// reference.
 const PREFER_A: f64 = 1e-6;
-/// Points nearer than this are one point; corners that stand out less are on an edge, in m.
+/// Points nearer than this coincide, and corners that stand out by less lie on an edge, in m.
 pub(crate) const SAME: f64 = 1e-9;
-/// Cosine of the angle to the contact normal below which two faces lie flat on one another although
-/// neither is square to it: 5 degrees, as where a tilted box's side rests on an edge.
+/// Cosine of the angle to the contact normal above which two faces form a patch although neither is
+/// perpendicular to the normal: 5°. This happens where a tilted box's side rests on an edge.
 const NEARLY: f64 = 0.996;
 
-/// A corner of the polygon being clipped, with the edge that leaves it.
+/// A corner of the polygon being clipped, with the edge that follows it.
 #[derive(Clone, Copy, Debug)]
 struct Corner {
     p: Vec3,
-    /// Identity of the corner.
+    /// Feature number of the corner.
     id: u32,
-    /// Identity of the edge to the next corner.
+    /// Feature number of the edge to the next corner.
     edge: u32,
 }
 
-/// Reusable memory for clipping.
+/// Scratch memory for clipping.
 #[derive(Debug, Default)]
 pub(crate) struct Clipper {
     polygon: Vec<Corner>,
     next: Vec<Corner>,
     order: Vec<usize>,
     ring: Vec<usize>,
-    /// Places of the points in the contact plane.
+    /// Coordinates of the points in the contact plane, in m.
     places: Vec<[f64; 2]>,
     kept: Vec<ContactPoint>,
 }
 
 impl Clipper {
-    /// Appends the patch of two cores whose contact normal is `n_AB_W` and whose shapes are `phi`
-    /// apart; false if no flat features meet and a single point says it all.
+    /// Appends the patch of two cores with contact normal `n_AB_W` and signed distance `phi` (m) of
+    /// the shapes. Returns false if no flat features meet, so that a single point is enough.
     pub fn patch(
         &mut self,
         a: &Core,
@@ -61,13 +63,14 @@ impl Clipper {
             if a_is_reference { (a, face_a, b, face_b) } else { (b, face_b, a, face_a) };
         let Some(face) = face else { return false };
         let normal = reference.faces[face].normal;
-        // heights are along the contact normal, which is the face's but for rounding if it is exact
+        // heights along the reference face's normal; if `exact` it equals the contact normal up to
+        // rounding
         let up = match (exact, a_is_reference) {
             (true, _) => normal,
             (false, true) => n_AB_W,
             (false, false) => -n_AB_W,
         };
-        // an edge that lies level on a face and juts over it is nearest to the face's sides: the normal is the face's all the same
+        // an edge level on a face that it overhangs: the contact normal is still the face's
         let n_AB_W = match (exact && along_a.min(along_b) < FLAT, a_is_reference) {
             (true, true) => normal,
             (true, false) => -normal,
@@ -91,7 +94,7 @@ impl Clipper {
             .iter()
             .map(|c| (c.p.dot(normal) - offset) * per_height - radii)
             .fold(f64::INFINITY, f64::min);
-        // corners were cut off that are nearer than all that is left: the patch misses the contact
+        // clipping removed a corner nearer than all others: the patch does not contain the contact
         if deepest > phi + SAME {
             return false;
         }
@@ -115,11 +118,11 @@ impl Clipper {
         out.len() > start
     }
 
-    /// The incident face, or the segment or corner that stands for it.
+    /// Starts the polygon with the incident face, or with the segment or corner if there is none.
     fn start_polygon(&mut self, incident: &Core, face: Option<usize>, towards: Vec3) {
         self.polygon.clear();
         let face: Option<&CoreFace> = face.map(|k| &incident.faces[k]);
-        // a face seen nearly edge on still has its two near corners
+        // a face seen nearly edge on still contributes its near corners
         if let Some(face) = face.filter(|f| f.normal.dot(towards) > 0.0) {
             let corners = incident.corners(face);
             for (k, &c) in corners.iter().enumerate() {
@@ -132,10 +135,10 @@ impl Clipper {
         }
     }
 
-    /// Keeps what lies within `side · p ≤ offset`.
+    /// Keeps the part of the polygon with `side · p ≤ offset`.
     fn clip(&mut self, side: Vec3, offset: f64, side_id: u32) {
         let n = self.polygon.len();
-        // a segment has one edge, not there and back
+        // a segment has one edge, a polygon as many as corners
         let n_edges = if n == 2 { 1 } else { n };
         self.next.clear();
         for k in 0..n {
@@ -151,7 +154,8 @@ impl Clipper {
             let g = there.p.dot(side) - offset;
             if (h <= SAME) != (g <= SAME) {
                 let p = here.p + (there.p - here.p) * (h / (h - g));
-                // named after the edge and the side that cut it; going out, the cut follows the side
+                // the new corner is numbered by the edge and the cutting side; where the polygon
+                // leaves, its next edge is the side
                 let id = 0x10000 | (here.edge & 0x3ff) << 6 | (side_id & 0x3f);
                 let leaves = h <= SAME;
                 let edge = if leaves && n_edges > 1 { 0x200 | side_id } else { here.edge };
@@ -161,9 +165,10 @@ impl Clipper {
         std::mem::swap(&mut self.polygon, &mut self.next);
     }
 
-    /// Drops doubled points, from `start` on, and keeps at most `most` of the rest: the
-    /// deepest, then the farthest from those kept. Of a flat patch only corners are kept; under a
-    /// rounded body a low point inside carries load too, and distance counts less the higher a point.
+    /// Removes duplicate points, from index `start` on, and keeps at most `most` others: the
+    /// deepest one, then those farthest from the points kept. A flat patch keeps only corners of
+    /// its convex hull. Under a rounded body low inner points carry load too, so there higher
+    /// points count less.
     pub fn reduce(&mut self, n_AB_W: Vec3, start: usize, most: usize, out: &mut Vec<ContactPoint>) {
         if out.len() - start <= 1 {
             return;
@@ -186,7 +191,7 @@ impl Clipper {
         out.extend_from_slice(&self.kept);
     }
 
-    /// The corners of the points' hull in the contact plane, and the deepest point.
+    /// Keeps the corners of the points' convex hull in the contact plane, and the deepest point.
     fn keep_corners(&mut self, n: Vec3, points: &[ContactPoint]) {
         let u = n.any_orthogonal();
         let w = n.cross(u);
@@ -199,7 +204,8 @@ impl Clipper {
             let (a, b) = (places[i], places[j]);
             a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(i.cmp(&j))
         });
-        // distance of the middle one of three from the line through the others, to the left
+        // true if the middle point lies on the outer side of the line through the other two, beyond
+        // rounding
         let stands_out = |i: usize, j: usize, k: usize| {
             let [a, b, c] = [i, j, k].map(|k| places[k]);
             let [dx, dy] = [c[0] - a[0], c[1] - a[1]];
@@ -222,7 +228,7 @@ impl Clipper {
                 }
                 ring.push(k);
             }
-            // the last one begins the other half
+            // the last point of this half is the first of the other half
             ring.pop();
         }
         kept.clear();
@@ -251,7 +257,7 @@ impl Clipper {
                     .iter()
                     .map(|q| (q.p_WCb - p).norm_squared())
                     .fold(f64::INFINITY, f64::min);
-                // where all are level, to rounding, height says nothing
+                // if all heights are equal up to rounding they are ignored
                 let height = if high - low > SAME { (phi - low) / (high - low) } else { 0.0 };
                 apart * (1.0 - height).powi(2)
             };
@@ -264,9 +270,9 @@ impl Clipper {
     }
 }
 
-/// True if the distances of a patch's points are those of two planes.
+/// True if the distances of a patch's points vary linearly, as between two planes.
 fn is_flat(n: Vec3, points: &[ContactPoint]) -> bool {
-    // places and distances relative to the first point; the two that span most
+    // fit a plane through the first point and the two that span the largest triangle
     let first = points[0];
     let place = |p: &ContactPoint| {
         let r = p.p_WCb - first.p_WCb;
@@ -289,8 +295,8 @@ fn is_flat(n: Vec3, points: &[ContactPoint]) -> bool {
     })
 }
 
-/// Cosine of the angle between a core's flat side and the plane square to `n`: of its best face, or of a segment, which lies
-/// flat on a face that it juts over.
+/// Cosine of the angle between a core's flat feature and the plane across `n`. The feature is the
+/// best face (with cosine `along`), or the segment.
 fn flatness(core: &Core, along: f64, n: Vec3) -> f64 {
     match core.points[..] {
         [p, q] => (q - p).try_normalize().map_or(along, |u| u.cross(n).norm()),
@@ -298,7 +304,8 @@ fn flatness(core: &Core, along: f64, n: Vec3) -> f64 {
     }
 }
 
-/// The face best aligned with `n`, and the cosine; the first of equals.
+/// The face best aligned with `n`, and the cosine of the angle between them. At a tie the first
+/// face is taken.
 pub(crate) fn aligned(core: &Core, n: Vec3) -> (Option<usize>, f64) {
     let mut best = (None, -1.0);
     for (k, face) in core.faces.iter().enumerate() {

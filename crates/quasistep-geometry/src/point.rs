@@ -1,11 +1,11 @@
-//! A point against the surface of a shape, exactly.
+//! Exact signed distance of a point to a shape's surface.
 
 use crate::ellipsoid::Ellipsoid;
 use crate::polytope::{Face, Polytope};
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 
-/// How far a point is from a shape's surface, and which way out.
+/// Signed distance of a point to a shape's surface, and the normal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Surface {
     /// Signed distance, in m: < 0 inside.
@@ -14,10 +14,11 @@ pub(crate) struct Surface {
     pub normal: Vec3,
 }
 
-/// Below this a difference of two points is mostly rounding, in m.
+/// Points nearer than this give a normal dominated by rounding, in m.
 const TOUCH: f64 = 1e-9;
 
-/// Distance and normal of a point `p` given in the shape's frame; a cloud has no surface, `None`.
+/// Distance and normal for a point `p` in the shape's frame. `None` for a cloud, which has no
+/// surface.
 pub(crate) fn surface(shape: &Shape, p: Vec3) -> Option<Surface> {
     Some(match shape {
         Shape::HalfSpace => Surface { distance: p.z, normal: Vec3::Z },
@@ -37,7 +38,7 @@ pub(crate) fn surface(shape: &Shape, p: Vec3) -> Option<Surface> {
     })
 }
 
-/// A ball around a core's nearest point, `d` away.
+/// Distance and normal for a core with a radius; `d` is the vector from the core's nearest point.
 fn around(d: Vec3, radius: f64) -> Surface {
     Surface { distance: d.norm() - radius, normal: d.try_normalize().unwrap_or(Vec3::Z) }
 }
@@ -53,7 +54,7 @@ fn box_surface(half: Vec3, p: Vec3) -> Surface {
     );
     let distance = outside.norm();
     match outside.try_normalize() {
-        // a normal from points this close would be noise; the face's is good to its own error
+        // nearly touching points give a noisy normal; the face's normal is accurate
         Some(normal) if distance > TOUCH => Surface { distance, normal },
         _ => Surface { distance: over[axis], normal: Vec3::AXES[axis] * sign(p[axis]) },
     }
@@ -61,7 +62,7 @@ fn box_surface(half: Vec3, p: Vec3) -> Surface {
 
 fn cylinder_surface(radius: f64, half_length: f64, p: Vec3) -> Surface {
     let flat = Vec3::new(p.x, p.y, 0.0);
-    // on the axis any side is as near as any other
+    // on the axis all directions are equally near
     let out = flat.try_normalize().unwrap_or(Vec3::X);
     let up = if p.z < 0.0 { -Vec3::Z } else { Vec3::Z };
     let (side, end) = (flat.norm() - radius, p.z.abs() - half_length);
@@ -79,7 +80,7 @@ fn cylinder_surface(radius: f64, half_length: f64, p: Vec3) -> Surface {
     }
 }
 
-/// `p` in the frame of the polytope.
+/// Distance and normal for a point `p` in the polytope's frame.
 pub(crate) fn polytope_surface(polytope: &Polytope, p: Vec3) -> Surface {
     let mut face = Surface { distance: f64::NEG_INFINITY, normal: Vec3::Z };
     for f in polytope.faces() {
@@ -88,7 +89,7 @@ pub(crate) fn polytope_surface(polytope: &Polytope, p: Vec3) -> Surface {
             face = Surface { distance: height, normal: f.normal() };
         }
     }
-    // inside, or straight above the face itself
+    // inside, or projecting inside the nearest face
     let foot = p - face.normal * face.distance;
     let above = |f: &Face| foot.dot(f.normal()) > f.offset() && f.normal() != face.normal;
     if face.distance <= 0.0 || !polytope.faces().iter().any(above) {

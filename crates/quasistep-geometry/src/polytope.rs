@@ -10,24 +10,24 @@ pub struct Polytope {
     vertices: Vec<Vec3>,
     faces: Vec<Face>,
     edges: Vec<Edge>,
-    /// Where each corner's list begins in `neighbours`; one entry more than corners.
+    /// Index in `neighbours` of each corner's first entry; one entry more than corners.
     first_neighbour: Vec<u32>,
     neighbours: Vec<u32>,
-    /// Where each corner's list begins in `faces_around`; one entry more than corners.
+    /// Index in `faces_around` of each corner's first entry; one entry more than corners.
     first_face: Vec<u32>,
     faces_around: Vec<u32>,
-    /// Where each face's list begins in `edges_of`; one entry more than faces.
+    /// Index in `edges_of` of each face's first entry; one entry more than faces.
     first_edge: Vec<u32>,
     edges_of: Vec<u32>,
-    /// Of each face the offset of its farthest corner, in m.
+    /// For each face, the offset of its farthest corner, in m.
     tops: Vec<f64>,
-    /// Farthest corners along x, −x, y, −y, z and −z.
+    /// Indices of the farthest corners along x, −x, y, −y, z and −z.
     extremes: [u32; 6],
-    /// Corners stand out of their faces by less, in m.
+    /// Largest deviation of corners from their faces, in m.
     thickness: f64,
 }
 
-/// A planar face.
+/// A planar face of a polytope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Face {
     normal: Vec3,
@@ -35,7 +35,8 @@ pub struct Face {
     vertices: Vec<u32>,
 }
 
-/// A face as plain data: outward unit normal, offset in m, and corners counter-clockwise from outside.
+/// A face as plain data: outward unit normal, offset in m, and corner indices counter-clockwise
+/// seen from outside.
 pub type FaceParts = (Vec3, f64, Vec<u32>);
 
 /// An edge with its two faces.
@@ -53,32 +54,32 @@ impl Face {
         self.normal
     }
 
-    /// The face lies where `normal · p = offset`, in m.
+    /// Offset in m: the face lies in the plane `normal · p = offset`.
     pub fn offset(&self) -> f64 {
         self.offset
     }
 
-    /// Indices of its corners, counter-clockwise from outside.
+    /// Indices of its corners, counter-clockwise seen from outside.
     pub fn vertices(&self) -> &[u32] {
         &self.vertices
     }
 
-    /// Its sides: the corners at their two ends, in the order of the corners.
+    /// Sides of the face as pairs of corner indices, in the order of the corners.
     fn sides(&self) -> impl Iterator<Item = (u32, u32)> {
         let n = self.vertices.len();
         (0..n).map(move |k| (self.vertices[k], self.vertices[(k + 1) % n]))
     }
 }
 
-/// Points nearer to a plane than this share of the extent count as on it. Meshes in single precision
-/// scatter by 1e-7.
+/// Points nearer to a plane than this share of the extent lie on it. Coordinates in single
+/// precision deviate by 1e-7.
 pub(crate) const PLANAR: f64 = 1e-7;
-/// Up to so many corners a look at each is as fast as a way along edges.
+/// Number of corners up to which testing each is as fast as walking along edges.
 const FEW_CORNERS: usize = 32;
-/// Corners that are about equally far before all are looked at.
+/// Number of nearly equal corners after which the walk gives up and tests all corners.
 const MOST_SEEN: usize = 64;
 impl Polytope {
-    /// The convex hull of points, in m. Points inside, on edges and in faces are left out.
+    /// Convex hull of points, in m. Points inside, on edges and in faces are left out.
     ///
     /// # Errors
     ///
@@ -99,20 +100,22 @@ impl Polytope {
         Ok(Self::new(vertices, faces))
     }
 
-    /// A polytope from its corners, in m, and its faces: for each the outward unit normal, the offset, in m, and the
-    /// corners, counter-clockwise from outside. What another polytope gives is taken as it is, to the bit.
+    /// Builds a polytope from its corners, in m, and its faces: outward unit normal, offset in m,
+    /// and corner indices counter-clockwise seen from outside. The data of another polytope give an
+    /// identical copy, bit by bit.
     ///
     /// # Errors
     ///
-    /// What is wrong with them, in words: every edge has two faces that go through it in opposite ways, all parts
-    /// hang together, normals are unit, corners lie in their faces and below the others to 1e-6 of the extent.
+    /// A message that says which condition fails: every edge has two faces that traverse it in
+    /// opposite directions; the surface is connected; normals have unit length; corners lie in
+    /// their faces and below the other planes, to 1e-6 of the extent.
     pub fn from_parts(vertices: Vec<Vec3>, faces: Vec<FaceParts>) -> Result<Self, String> {
         check_parts(&vertices, &faces)?;
         let face = |(normal, offset, vertices)| Face { normal, offset, vertices };
         Ok(Self::new(vertices, faces.into_iter().map(face).collect()))
     }
 
-    /// Edges and neighbours follow from the faces.
+    /// Derives edges and neighbours from the faces.
     fn new(vertices: Vec<Vec3>, faces: Vec<Face>) -> Self {
         let mut sides: Vec<([u32; 2], u32)> = Vec::new();
         for (f, face) in faces.iter().enumerate() {
@@ -183,7 +186,7 @@ impl Polytope {
         &self.edges
     }
 
-    /// Corners that share an edge with this one, ascending.
+    /// Indices of the corners that share an edge with this one, ascending.
     ///
     /// # Panics
     ///
@@ -193,24 +196,25 @@ impl Polytope {
         &self.neighbours[self.first_neighbour[at] as usize..self.first_neighbour[at + 1] as usize]
     }
 
-    /// Faces that meet in a corner, ascending.
+    /// Indices of the faces that meet in a corner, ascending.
     pub(crate) fn faces_around(&self, vertex: u32) -> &[u32] {
         let at = vertex as usize;
         &self.faces_around[self.first_face[at] as usize..self.first_face[at + 1] as usize]
     }
 
-    /// Edges of a face, ascending.
+    /// Indices of a face's edges, ascending.
     pub(crate) fn edges_of(&self, face: u32) -> &[u32] {
         let at = face as usize;
         &self.edges_of[self.first_edge[at] as usize..self.first_edge[at + 1] as usize]
     }
 
-    /// Of each face the offset of its farthest corner: corners scatter about their plane by rounding.
+    /// For each face, the offset of its farthest corner, in m. Corners deviate from their plane by
+    /// rounding.
     pub(crate) fn tops(&self) -> &[f64] {
         &self.tops
     }
 
-    /// A corner that is farthest along `d`.
+    /// Index of a farthest corner along `d`.
     pub fn support(&self, d: Vec3) -> u32 {
         let height = |k: u32| self.vertices[k as usize].dot(d);
         if self.vertices.len() <= FEW_CORNERS {
@@ -228,8 +232,8 @@ impl Polytope {
             }
             best = next;
         }
-        // Corners of one face scatter about its plane: a way up may lead over one that is lower by that. All that
-        // are so near the top hang together.
+        // Corners of one face deviate from its plane, so a walk uphill may have to pass a slightly
+        // lower corner. All corners this near to the maximum are connected by edges.
         let band = 2.0 * self.thickness * d.norm();
         let mut seen = [best.0; MOST_SEEN];
         let (mut n, mut next) = (1, 0);
@@ -251,7 +255,7 @@ impl Polytope {
         best.0
     }
 
-    /// The first of the farthest corners along `d`.
+    /// Index of the first of the farthest corners along `d`.
     fn highest(&self, d: Vec3) -> u32 {
         let mut best = (0, f64::NEG_INFINITY);
         for (k, v) in self.vertices.iter().enumerate() {
@@ -263,9 +267,9 @@ impl Polytope {
         best.0
     }
 
-    /// Mass properties at a density in kg/m³, exactly from the faces.
+    /// Mass properties at a density in kg/m³, exact, from the faces.
     pub fn mass_properties(&self, density: f64) -> MassProperties {
-        // tetrahedra from one corner: signed volumes need no interior point
+        // tetrahedra with a common corner: signed volumes, so no interior point is needed
         let o = self.vertices[0];
         let (mut volume, mut moment) = (0.0, Vec3::ZERO);
         let mut second = Mat3::ZERO;
@@ -290,7 +294,8 @@ impl Polytope {
     }
 }
 
-/// Pairs of an owner and an item as lists by owner: where each begins, and the items, ascending.
+/// Groups pairs of owner and item by owner. Returns the index of each owner's first item, and all
+/// items, ascending.
 fn lists(mut pairs: Vec<[u32; 2]>, owners: usize) -> (Vec<u32>, Vec<u32>) {
     pairs.sort_unstable();
     let mut first = vec![0; owners + 1];
@@ -303,13 +308,13 @@ fn lists(mut pairs: Vec<[u32; 2]>, owners: usize) -> (Vec<u32>, Vec<u32>) {
     (first, pairs.into_iter().map(|[_, item]| item).collect())
 }
 
-/// Joins coplanar triangles into faces: the corners that are left, and the faces.
+/// Merges coplanar triangles into faces. Returns the remaining corners and the faces.
 ///
-/// A point is a corner of the polytope if three faces or more meet in it; one with fewer lies within a face or on an
-/// edge. So all faces agree on their corners, and every edge has two.
+/// A point is a corner of the polytope if at least three faces meet in it; otherwise it lies within
+/// a face or on an edge. So all faces agree on their corners, and every edge has two faces.
 fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec<Vec3>, Vec<Face>) {
     let (group, planes) = coplanar_groups(points, triangles, thickness);
-    // groups at each point, each once
+    // the groups that meet at each point, without duplicates
     let mut meets: Vec<[u32; 2]> = Vec::new();
     for (t, g) in triangles.iter().zip(&group) {
         meets.extend(t.v.map(|v| [v, *g]));
@@ -322,7 +327,7 @@ fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec
         corner_number[at[0][0] as usize] = vertices.len() as u32;
         vertices.push(points[at[0][0] as usize]);
     }
-    // sides of each group: edges beyond which another group lies
+    // boundary edges of each group: those with another group on the far side
     let mut sides: Vec<Vec<[u32; 2]>> = vec![Vec::new(); planes.len()];
     for (t, &g) in triangles.iter().zip(&group) {
         for k in 0..3 {
@@ -339,7 +344,7 @@ fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec
         if vertices.len() < 3 {
             continue;
         }
-        // begin with the smallest number: faces do not depend on how the hull grew
+        // begin with the smallest index, so that faces do not depend on the order of construction
         let smallest = (0..vertices.len()).min_by_key(|&k| vertices[k]).unwrap_or(0);
         vertices.rotate_left(smallest);
         let height = |v: &u32| points[*v as usize].dot(normal);
@@ -350,9 +355,10 @@ fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec
     (vertices, faces)
 }
 
-/// The group of each triangle, and the plane of each group: its largest triangle's. Triangles join a group through
-/// their neighbours if their corners lie in its plane. Slivers, whose own plane is rounding, join the neighbour in
-/// whose plane they lie best.
+/// Assigns each triangle to a coplanar group; returns the group of each triangle and the plane of
+/// each group, which is that of its largest triangle. Triangles join through their neighbours if
+/// their corners lie in the group's plane. Slivers, whose own plane is inaccurate, join the
+/// neighbouring group in whose plane they lie best.
 fn coplanar_groups(
     points: &[Vec3],
     triangles: &[Triangle],
@@ -371,7 +377,7 @@ fn coplanar_groups(
     let beside = |k: usize, (normal, offset): (Vec3, f64)| {
         corners(&triangles[k]).iter().map(|p| (p.dot(normal) - offset).abs()).fold(0.0, f64::max)
     };
-    // large triangles have the best normals; equal ones by their corners
+    // large triangles first, for they have the most accurate normals; ties are ordered by corners
     let key = |k: usize| {
         let mut v = triangles[k].v;
         v.sort_unstable();
@@ -402,7 +408,7 @@ fn coplanar_groups(
             }
         }
     }
-    // slivers that are left: the best pair of a sliver and a group beside it, until none is left
+    // remaining slivers: repeatedly assign the best pair of a sliver and a neighbouring group
     let mut left: Vec<usize> = (0..triangles.len()).filter(|&k| group[k] == u32::MAX).collect();
     left.sort_by_key(|&k| key(k));
     while !left.is_empty() {
@@ -418,7 +424,7 @@ fn coplanar_groups(
     (group, planes)
 }
 
-/// The points along directed sides, if these are one loop that meets each point once.
+/// Corners along directed sides, if these form one loop that visits each corner once.
 fn ring(sides: &[[u32; 2]]) -> Option<Vec<u32>> {
     let mut sorted = sides.to_vec();
     sorted.sort_unstable();
@@ -437,7 +443,8 @@ fn ring(sides: &[[u32; 2]]) -> Option<Vec<u32>> {
     }
 }
 
-/// The ends of sides, by their angle about their middle: the ring where rounding leaves no single loop.
+/// Corners of sides, sorted by angle about their centroid. Used where rounding leaves no single
+/// loop.
 fn around_centre(points: &[Vec3], sides: &[[u32; 2]], normal: Vec3) -> Vec<u32> {
     let mut ring: Vec<u32> = sides.iter().map(|s| s[0]).collect();
     ring.sort_unstable();
@@ -454,7 +461,7 @@ fn around_centre(points: &[Vec3], sides: &[[u32; 2]], normal: Vec3) -> Vec<u32> 
     ring
 }
 
-/// Whether corners and faces are those of a convex polytope; else what is wrong.
+/// Checks that corners and faces form a convex polytope; the error says what is wrong.
 fn check_parts(vertices: &[Vec3], faces: &[FaceParts]) -> Result<(), String> {
     let n = vertices.len();
     if n < 4 || faces.len() < 4 {
@@ -466,7 +473,7 @@ fn check_parts(vertices: &[Vec3], faces: &[FaceParts]) -> Result<(), String> {
     let (low, high) =
         vertices.iter().fold((vertices[0], vertices[0]), |(l, h), p| (l.min(*p), h.max(*p)));
     let tolerance = FLAT * (high - low).max_abs();
-    // each side with its face
+    // each directed side, with the index of its face
     let mut sides: Vec<([u32; 2], u32)> = Vec::new();
     let mut used = vec![false; n];
     for (k, (normal, offset, corners)) in faces.iter().enumerate() {
@@ -485,7 +492,7 @@ fn check_parts(vertices: &[Vec3], faces: &[FaceParts]) -> Result<(), String> {
     sides.sort_unstable();
     let twice = sides.windows(2).any(|w| w[0].0 == w[1].0);
     let open = sides.iter().any(|([a, b], _)| a == b);
-    // by side, the face across it
+    // the face on the other side of a directed edge
     let across = |[a, b]: [u32; 2]| {
         sides.binary_search_by_key(&[b, a], |side| side.0).ok().map(|at| sides[at].1 as usize)
     };
@@ -493,7 +500,8 @@ fn check_parts(vertices: &[Vec3], faces: &[FaceParts]) -> Result<(), String> {
     let Some(others) = others.filter(|_| !(twice || open || used.contains(&false))) else {
         return Err("the faces do not close".into());
     };
-    // a corner is below the planes around it; with that and one sphere of faces the solid is convex
+    // if corners are below the planes of adjacent faces and the faces form a topological sphere,
+    // the solid is convex
     if n + faces.len() != sides.len() / 2 + 2 {
         return Err("the faces are no sphere".into());
     }

@@ -1,16 +1,17 @@
-//! Quickhull: the convex hull of points as triangles that know their neighbours.
+//! Quickhull: convex hull of points as triangles with adjacency.
 //!
-//! Barber, Dobkin, Huhdanpaa (1996): each point waits at one triangle that sees it. The farthest one of a triangle joins
-//! the hull; the triangles that it sees give way to a fan from it to their rim, which is found by walking from
-//! neighbour to neighbour. That costs n log n where points are spread evenly.
+//! Barber, Dobkin, Huhdanpaa (1996): each outside point is assigned to one triangle that sees it.
+//! The farthest point of a triangle joins the hull. The triangles that it sees are replaced by a
+//! fan from it to their rim, which is found by walking over adjacent triangles. The cost is O(n log
+//! n) for evenly spread points.
 
 use quasistep_math::Vec3;
 
-/// Points have no convex hull with a volume.
+/// Points without a convex hull that has a volume.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HullError {
-    /// Too few points.
+    /// Fewer than four points; the number given.
     #[error("{0} points were seen; a convex hull needs at least 4")]
     TooFew(usize),
     /// A coordinate is NaN or infinite.
@@ -18,10 +19,10 @@ pub enum HullError {
     NotFinite {
         /// Index of the point.
         index: usize,
-        /// The point.
+        /// Coordinates of the point, in m.
         point: Vec3,
     },
-    /// All points lie in a plane, on a line or in one spot.
+    /// All points lie nearly in a plane, on a line or in one spot.
     #[error(
         "the points are flat: {thickness:.1e} m thick over {extent:.1e} m; a solid needs a volume"
     )]
@@ -33,32 +34,32 @@ pub enum HullError {
     },
 }
 
-/// A set of points thinner than this share of its extent is flat.
+/// Points count as flat if their thickness is below this share of their extent.
 pub(crate) const FLAT: f64 = 1e-6;
 
-/// A triangle of the hull.
+/// A triangle of the hull, with its neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Triangle {
-    /// Indices of its corners, counter-clockwise from outside.
+    /// Indices of its corners, counter-clockwise seen from outside.
     pub v: [u32; 3],
     /// Index of the triangle across the edge from corner `k` to corner `k + 1`.
     pub across: [u32; 3],
-    /// Outward unit normal; zero where the corners lie on a line.
+    /// Outward unit normal; zero if the corners are collinear.
     pub normal: Vec3,
     pub offset: f64,
     alive: bool,
 }
 
-/// An edge between what a point sees and what it does not.
+/// An edge between a triangle that the point sees and one that it does not.
 #[derive(Clone, Copy)]
 struct RimEdge {
-    /// Its ends, as the triangle that is seen has them.
+    /// Corner indices, in the order of the visible triangle.
     ends: [u32; 2],
-    /// The triangle that is not seen, and its edge.
+    /// Index of the triangle that is not visible, and its edge.
     beyond: (u32, usize),
 }
 
-/// The hull of points that are finite. Points that stand out by at most `tolerance`, in m, are left out.
+/// Convex hull of finite points. Points that stand out by at most `tolerance` (m) are left out.
 pub(crate) fn quickhull(
     points: &[Vec3],
     extent: f64,
@@ -77,27 +78,28 @@ pub(crate) fn quickhull(
 
 struct Growth<'a> {
     points: &'a [Vec3],
-    /// A point waits only if it stands out by more than this.
+    /// Least height (m) above a triangle at which a point is considered.
     tolerance: f64,
-    /// Once it joins the hull it sees all that it is above of, to rounding: a fan beside a triangle that was left
-    /// although it is seen would fold over it.
+    /// Least height (m) above a triangle at which a point that joins the hull sees it. Only
+    /// rounding: if a visible triangle were left, the new fan would fold over it.
     rounding: f64,
     triangles: Vec<Triangle>,
-    /// For each triangle the points outside of it that wait there.
+    /// For each triangle, the points outside that are assigned to it.
     waiting: Vec<Vec<u32>>,
-    /// Triangles that the point sees, marked by the point's number.
+    /// For each triangle, the number of the last point that saw it.
     seen: Vec<u32>,
     mark: Vec<u32>,
     round: u32,
     rim: Vec<RimEdge>,
     orphans: Vec<u32>,
-    /// For each point the new triangle whose rim edge starts there, valid in the round that `of_start` names.
+    /// For each point, the new triangle whose rim edge starts there; valid in the round that
+    /// `of_start` names.
     starts: Vec<(u32, u32)>,
 }
 
 impl<'a> Growth<'a> {
     fn new(points: &'a [Vec3], [a, b, c, d]: [u32; 4], tolerance: f64) -> Self {
-        // of a height: a sum of three products of coordinates
+        // rounding error of a height, which is a sum of three products of coordinates
         let largest = points.iter().fold(0.0, |most: f64, p| most.max(p.max_abs()));
         let rounding = 4.0 * f64::EPSILON * largest;
         let mut growth = Self {
@@ -113,7 +115,7 @@ impl<'a> Growth<'a> {
             orphans: Vec::new(),
             starts: vec![(0, 0); points.len()],
         };
-        // d is above the counter-clockwise triangle a b c
+        // the base is oriented so that d is above the counter-clockwise triangle a b c
         for (v, across) in [
             ([a, c, b], [3, 2, 1]),
             ([a, b, d], [0, 2, 3]),
@@ -143,7 +145,8 @@ impl<'a> Growth<'a> {
         self.points[point as usize].dot(t.normal) - t.offset
     }
 
-    /// Lets a point wait at the first triangle from `first` on that sees it; without one it is inside.
+    /// Assigns a point to the first triangle, from index `first` on, that sees it. Without one the
+    /// point is inside.
     fn assign(&mut self, point: u32, first: usize) {
         let sees = |k: &usize| self.height(*k, point) > self.tolerance;
         if let Some(k) = (first..self.triangles.len()).find(sees) {
@@ -151,7 +154,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Adds the farthest point that waits at a triangle; false if none does.
+    /// Adds the farthest point assigned to a triangle; false if there is none.
     fn add_farthest(&mut self, at: usize) -> bool {
         if !self.triangles[at].alive {
             return false;
@@ -166,7 +169,8 @@ impl<'a> Growth<'a> {
         }
         let eye = self.waiting[at].swap_remove(farthest.0);
         if !self.find_rim(at as u32, eye) {
-            // rounding makes the rim no simple loop: the point is within rounding of the hull
+            // rounding made the rim not a simple loop: the point is within rounding of the hull,
+            // skip it
             return true;
         }
         let first = self.triangles.len();
@@ -181,7 +185,8 @@ impl<'a> Growth<'a> {
             let own = (first + k) as u32;
             self.triangles[neighbour as usize].across[edge] = own;
             let after = self.starts[q as usize].1;
-            // the fan's sides q–eye and eye–p; the one before is known once all rim edges are
+            // sides q–eye and eye–p of the fan; the neighbour before is set after all rim edges are
+            // known
             self.push([p, q, eye], [neighbour, first as u32 + after, u32::MAX]);
         }
         for k in first..self.triangles.len() {
@@ -194,8 +199,8 @@ impl<'a> Growth<'a> {
         true
     }
 
-    /// Finds the triangles that a point sees, walking from one of them, and their rim; false if the rim is not one
-    /// loop that meets each point once.
+    /// Finds the triangles that a point sees, starting from one of them, and their rim. False if
+    /// the rim is not one loop that visits each point once.
     fn find_rim(&mut self, start: u32, eye: u32) -> bool {
         self.round += 1;
         self.seen.clear();
@@ -231,7 +236,7 @@ impl<'a> Growth<'a> {
                 self.rim.push(RimEdge { ends, beyond: (beyond, edge) });
             }
         }
-        // one loop: as many edges as a walk along them
+        // the rim is one loop if a walk along it has as many edges
         let Some(first) = self.rim.first().map(|e| e.ends[0]) else { return false };
         let (mut at, mut length) = (first, 0);
         loop {
@@ -247,7 +252,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// The triangles that are left, renumbered.
+    /// Returns the remaining triangles with new indices.
     fn finish(self) -> Vec<Triangle> {
         let mut number = vec![u32::MAX; self.triangles.len()];
         let alive = (0..self.triangles.len()).filter(|&k| self.triangles[k].alive);
@@ -259,7 +264,8 @@ impl<'a> Growth<'a> {
     }
 }
 
-/// Four points that span a volume: the fourth is above the counter-clockwise triangle of the others.
+/// Four points that span a volume; the fourth is above the counter-clockwise triangle of the
+/// others.
 fn seed(points: &[Vec3], extent: f64) -> Result<[u32; 4], HullError> {
     let farthest = |measure: &dyn Fn(Vec3) -> f64| {
         (0..points.len()).fold((0, f64::NEG_INFINITY), |best, i| {

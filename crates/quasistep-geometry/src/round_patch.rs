@@ -1,11 +1,13 @@
-//! Contact patches of cylinders: on a plane, on a face, on a cap.
+//! Contact patches of cylinders on a plane, a face, or another cylinder's cap.
 //!
-//! Two flat parts meet where their outlines, seen along the contact normal, overlap. The points are the
-//! corners of that region: corners of a face inside a disc, points of a rim inside a face, crossings of
-//! both. Each has the distance of the two flat parts there, so that a tilted cap keeps its far points.
-//! A rim has no corners: [`RIM_POINTS`] points that are fixed to the body stand for it, and the lowest one.
-//! They keep their names while the body turns, and a body that rocks over them does so at
-//! `cos(π / RIM_POINTS)` of the slope at which a disc would.
+//! Two flat features are in contact where their outlines, seen along the contact normal, overlap.
+//! The points are the corners of that region: corners of a face inside a disc, rim points inside a
+//! face, and crossings of the outlines. Each has the distance of the two features there, so that a
+//! tilted cap keeps its far points.
+//!
+//! A rim has no corners, so [`RIM_POINTS`] points fixed to the body, and its lowest point,
+//! represent it. Their feature numbers stay the same while the body turns. A body that rocks over
+//! them tips at `cos(π / RIM_POINTS)` of the slope at which a disc would.
 
 use crate::core::{Core, CoreFace};
 use crate::distance::{ContactPoint, Distance, flip_point, single};
@@ -15,21 +17,23 @@ use crate::tube::{LEVEL, Tube, square};
 use quasistep_math::Vec3;
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Points that stand for a rim: the fewest, in quarters, for 98 % of a disc's tipping slope.
+/// Number of points that represent a rim, a multiple of 4. This is the least number with at least
+/// 98 % of a disc's tipping slope.
 const RIM_POINTS: usize = 16;
-/// Cosine and sine of a quarter's directions.
+/// Cosine and sine of the directions of rim points in the first quadrant.
 const QUARTER: [[f64; 2]; RIM_POINTS / 4] =
     [[1.0, 0.0], [COS_22_5, SIN_22_5], [FRAC_1_SQRT_2, FRAC_1_SQRT_2], [SIN_22_5, COS_22_5]];
 const COS_22_5: f64 = 0.923_879_532_511_286_7;
 const SIN_22_5: f64 = 0.382_683_432_365_089_8;
-/// Most points of a patch: a whole rim, or arcs of one between the sides of a face.
+/// Largest number of points of a patch: a whole rim, or arcs of one between the sides of a face.
 pub(crate) const MAX_POINTS: usize = 24;
 
-/// Cosine or sine of the tilt from which a cap, or the side, is left out: 60 degrees.
+/// Cosine or sine of the tilt (60°) above which a cap, or the side, has no patch.
 const STEEP: f64 = 0.5;
 
-// identities of points: of a rim (first those that are fixed to it, then the lowest one and, between two caps, the
-// one where the gap is widest; more for the upper rim), where a line is cut, corners of a face, and where a rim is cut
+// feature numbers: rim points fixed to the body come first, then the rim's lowest point, the point
+// of two caps with the widest gap, line ends, face corners, and crossings of the rim; points of the
+// upper rim have an offset
 const LOWEST: u32 = RIM_POINTS as u32;
 const UPPER_RIM: u32 = 0x20;
 const OTHER_RIM: u32 = 0x40;
@@ -37,11 +41,11 @@ const CUT_LINE: u32 = 0x100;
 const CORNER: u32 = 0x1000;
 const CUT_RIM: u32 = 0x4000;
 
-/// Cosine of the angle to the contact normal from which a face, or a cap, lies flat on another part,
-/// and sine of that of the side.
+/// Cosine of the angle to the contact normal above which a face or cap forms a patch with another
+/// part; sine of the angle for a cylinder's side.
 const FLAT: f64 = 0.9;
 
-/// Appends the patch of a cylinder A and a core B whose shapes' distance is `d`.
+/// Appends the patch of a cylinder A and a core B with distance `d`.
 pub(crate) fn with_core(
     tube: &Tube,
     core: &Core,
@@ -75,7 +79,7 @@ pub(crate) fn with_core(
     out.push(single(d));
 }
 
-/// Appends the patch of two cylinders whose distance is `d`.
+/// Appends the patch of two cylinders with distance `d`.
 pub(crate) fn of_pair(
     a: &Tube,
     b: &Tube,
@@ -109,7 +113,7 @@ pub(crate) fn of_pair(
     }
 }
 
-/// True if the patch's deepest point is the signed distance; else the patch is dropped.
+/// True if the patch's deepest point has the signed distance; otherwise removes the patch.
 fn is_whole(d: &Distance, start: usize, out: &mut Vec<ContactPoint>) -> bool {
     let deepest = out[start..].iter().map(|p| p.phi).fold(f64::INFINITY, f64::min);
     let whole = deepest <= d.phi + SAME;
@@ -119,7 +123,7 @@ fn is_whole(d: &Distance, start: usize, out: &mut Vec<ContactPoint>) -> bool {
     whole
 }
 
-/// The line on a cylinder's side that faces `n`.
+/// The line on a cylinder's side that is farthest along `n`.
 fn facing_line(tube: &Tube, n: Vec3) -> Line {
     let out = square(tube.axis, n).unwrap_or(tube.across) * tube.radius;
     Line {
@@ -130,20 +134,20 @@ fn facing_line(tube: &Tube, n: Vec3) -> Line {
     }
 }
 
-/// A flat part of B: where it is level with what, and what it ends at.
+/// A flat feature of B.
 #[derive(Clone, Copy)]
 pub(crate) enum Flat<'a> {
-    /// An endless plane, by a point and its normal towards A.
+    /// An infinite plane: a point of it (m), and its unit normal towards A.
     Plane(Vec3, Vec3),
-    /// A face of a core.
+    /// A face, with its core.
     Face(&'a Core, &'a CoreFace),
 }
 
-/// Collects points of one patch, as seen from the cylinder A.
+/// Collects the points of one patch, with the cylinder as shape A.
 pub(crate) struct Collector<'a> {
     pub n_AB_W: Vec3,
     pub margin: f64,
-    /// Added to each identity.
+    /// Offset added to each feature number.
     pub id: u32,
     pub out: &'a mut Vec<ContactPoint>,
 }
@@ -159,7 +163,7 @@ impl Collector<'_> {
 }
 
 impl Flat<'_> {
-    /// How far beyond `p` along `n` the plane is.
+    /// Distance along `n` from `p` to the plane, in m.
     fn beyond(&self, p: Vec3, n: Vec3) -> f64 {
         let (height, normal) = match *self {
             Flat::Plane(origin, normal) => ((origin - p).dot(normal), normal),
@@ -168,14 +172,14 @@ impl Flat<'_> {
         height / n.dot(normal)
     }
 
-    /// True if a point of the plane is in the flat part or at most [`SAME`] beside it.
+    /// True if a point of the plane is in the feature, or at most [`SAME`] outside it.
     fn holds(&self, p: Vec3) -> bool {
         let Flat::Face(core, face) = *self else { return true };
         sides(core, face).all(|(u, side, _)| (p - u).dot(side) <= SAME)
     }
 }
 
-/// Sides of a face: a corner, the unit normal out of the face within its plane, the next corner.
+/// Sides of a face: a corner, the unit normal out of the face in its plane, and the next corner.
 fn sides<'a>(core: &'a Core, face: &'a CoreFace) -> impl Iterator<Item = (Vec3, Vec3, Vec3)> {
     let corners = core.corners(face);
     (0..corners.len()).map(move |k| {
@@ -185,7 +189,7 @@ fn sides<'a>(core: &'a Core, face: &'a CoreFace) -> impl Iterator<Item = (Vec3, 
     })
 }
 
-/// Points of a cylinder on a plane or a face.
+/// Appends the contact points of a cylinder on a plane or a face.
 pub(crate) fn on_flat(tube: &Tube, flat: &Flat<'_>, c: &mut Collector<'_>) {
     let n = c.n_AB_W;
     let along = n.dot(tube.axis);
@@ -210,14 +214,14 @@ pub(crate) fn on_flat(tube: &Tube, flat: &Flat<'_>, c: &mut Collector<'_>) {
     }
 }
 
-/// Whether a point of a cylinder on something flat is the lowest of a rim, or one that is fixed to it; `None` if it is
-/// none of a rim alone.
+/// `Some(true)` if a feature number is the lowest point of a rim, `Some(false)` if it is a rim
+/// point fixed to the cylinder, `None` for other features.
 pub(crate) fn is_lowest_of_rim(feature: u32) -> Option<bool> {
     let (line, low) = (feature >> 31 == 1, feature & 0xff_ffff & !UPPER_RIM);
     (!line && low <= LOWEST).then_some(low == LOWEST)
 }
 
-/// Directions of the points that stand for a rim.
+/// Unit directions from the axis to the points that represent a rim.
 fn rim_directions(tube: &Tube) -> [Vec3; RIM_POINTS] {
     let (x, y) = (tube.across, tube.axis.cross(tube.across));
     let quarters = [(x, y), (y, -x), (-x, -y), (-y, x)];
@@ -235,7 +239,7 @@ fn on_rim(p_WCa: Vec3, id: u32, flat: &Flat<'_>, c: &mut Collector<'_>) {
     }
 }
 
-/// The line on the side that faces the flat part, cut at its sides.
+/// Appends the ends of a line on the cylinder's side, clipped by the flat feature's sides.
 fn line_on_flat(ends: [Vec3; 2], flat: &Flat<'_>, c: &mut Collector<'_>) {
     let on = ends.map(|p| p + c.n_AB_W * flat.beyond(p, c.n_AB_W));
     let mut cuts = [(0.0, LOWEST), (1.0, UPPER_RIM + LOWEST)];
@@ -262,18 +266,18 @@ fn line_on_flat(ends: [Vec3; 2], flat: &Flat<'_>, c: &mut Collector<'_>) {
     }
 }
 
-/// Corners of a face above a cap, and where the face's sides cross the rim.
+/// Appends corners of a face over a cap, and crossings of the face's sides with the rim.
 fn corners_on_cap(tube: &Tube, cap: Vec3, core: &Core, face: &CoreFace, c: &mut Collector<'_>) {
     let n = c.n_AB_W;
     let r2 = tube.radius * tube.radius;
-    // down to the cap's plane, along the contact normal
+    // project onto the cap's plane along the contact normal
     let shadow = |v: Vec3| v + n * ((cap - v).dot(tube.axis) / n.dot(tube.axis));
     for (k, (u, _, w)) in sides(core, face).enumerate() {
         let (p, q) = (shadow(u), shadow(w));
         if (p - cap).norm() <= tube.radius + SAME {
             c.push(p, (u - p).dot(n), CORNER + k as u32);
         }
-        // |p + t d − cap| = r
+        // solve |p + t d − cap| = r for t
         let (d, r) = (q - p, p - cap);
         let (a, b) = (d.norm_squared(), d.dot(r));
         let root = b * b - a * (r.norm_squared() - r2);
@@ -291,7 +295,7 @@ fn corners_on_cap(tube: &Tube, cap: Vec3, core: &Core, face: &CoreFace, c: &mut 
     }
 }
 
-/// Points of two caps.
+/// Appends the contact points of two caps.
 fn cap_on_cap(a: &Tube, b: &Tube, c: &mut Collector<'_>) {
     let n = c.n_AB_W;
     let (cap_a, cap_b) = (a.cap(n.dot(a.axis)), b.cap(-n.dot(b.axis)));
@@ -300,7 +304,7 @@ fn cap_on_cap(a: &Tube, b: &Tube, c: &mut Collector<'_>) {
     let on_b = |p: Vec3| to_plane(p, cap_b, b.axis);
     let within = |p: Vec3, cap: Vec3, radius: f64| (p - cap).norm() <= radius + SAME;
     let mut offer = |pa: Vec3, pb: Vec3, id: u32| c.push(pa, (pb - pa).dot(n), id);
-    // where the gap opens fastest, and whether it does beyond rounding
+    // direction in which the gap opens fastest, if it opens beyond rounding
     let slope = b.axis * n.dot(b.axis).signum() - a.axis * n.dot(a.axis).signum();
     let slope = slope - n * slope.dot(n);
     let tilted = slope.norm() * a.radius.max(b.radius) > LEVEL;
@@ -340,7 +344,7 @@ fn cap_on_cap(a: &Tube, b: &Tube, c: &mut Collector<'_>) {
         }
     }
     if !a_inside && !b_inside {
-        // crossings of the rims
+        // crossings of the two rims
         let length = apart.norm();
         let along = (length * length + a.radius * a.radius - b.radius * b.radius) / (2.0 * length);
         let half = (a.radius * a.radius - along * along).max(0.0).sqrt();
@@ -354,7 +358,7 @@ fn cap_on_cap(a: &Tube, b: &Tube, c: &mut Collector<'_>) {
     }
 }
 
-/// Points of a line of B on a cap of A.
+/// Appends the ends of a line of B on a cap of A.
 fn line_on_cap(tube: &Tube, line: &Line, c: &mut Collector<'_>) {
     let Line { ends: line, radius, .. } = *line;
     let n = c.n_AB_W;
@@ -367,7 +371,7 @@ fn line_on_cap(tube: &Tube, line: &Line, c: &mut Collector<'_>) {
         return;
     }
     let cuts = [-1.0, 1.0].map(|sign| (sign * root.sqrt() - b) / a);
-    // a cut within rounding of an end is the end
+    // a crossing that coincides with an end up to rounding is the end
     let slack = SAME / a.sqrt();
     let first = if cuts[0] > slack { (cuts[0], CUT_RIM) } else { (0.0, LOWEST) };
     let last =

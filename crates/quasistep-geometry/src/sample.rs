@@ -1,16 +1,16 @@
-//! Points spread evenly over the surface of shapes: clouds without a scanner.
+//! Evenly spread points on the surface of shapes, as a substitute for a scan.
 
 use crate::narrow_phase::signed_distance;
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 use std::f64::consts::{PI, TAU};
 
-/// Points on a surface, in m, and the unit normals that leave it there.
+/// Points on a surface, in m, with outward unit normals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// Points.
+    /// Points, in m.
     pub points: Vec<Vec3>,
-    /// One per point.
+    /// Outward unit normals, one per point.
     pub normals: Vec<Vec3>,
 }
 
@@ -18,36 +18,36 @@ pub struct Samples {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError {
-    /// A shape has no finite surface.
+    /// A shape has no finite surface; its kind.
     #[error("{0} has no surface to spread points over; give a body of finite size")]
     NoSurface(&'static str),
-    /// Fewer points are left outside the other parts than were asked for.
+    /// Fewer points than wanted remain outside the other parts.
     #[error("{got} points were found on the surface where {want} were asked for")]
     TooFew {
-        /// Points found.
+        /// Number of points found.
         got: usize,
-        /// Points asked for.
+        /// Number of points wanted.
         want: usize,
     },
 }
 
-/// A piece of surface: its area in m², and the point and normal at `(u, v)`, both in `[0, 1)`; equal
-/// areas of the unit square become equal areas.
+/// A piece of surface: its area in m², and the point and normal at `(u, v)` in `[0, 1)²`. The map
+/// preserves ratios of area.
 struct Patch {
     area: f64,
     at: Box<dyn Fn(f64, f64) -> (Vec3, Vec3)>,
 }
 
-/// Points that any surface can be asked for: far above what a scene holds.
+/// Largest number of samples of one surface, far above what a scene needs.
 const MOST: usize = 100_000_000;
 
-/// `count` points on the outside of a union of shapes, each at its pose in the common frame, evenly
-/// by area and the same every time.
+/// Samples `count` points on the outer surface of a union of shapes, each with its pose in the
+/// common frame. The points are spread evenly by area and are deterministic.
 ///
 /// # Errors
 ///
-/// [`SampleError::NoSurface`] for a half-space or an empty list, [`SampleError::TooFew`] if the parts
-/// hide one another.
+/// [`SampleError::NoSurface`] for a half-space or an empty list. [`SampleError::TooFew`] if the
+/// parts hide too much of one another.
 pub fn sample_surface(parts: &[(Shape, Pose)], count: usize) -> Result<Samples, SampleError> {
     let mut patches = Vec::new();
     for (k, (shape, X_BG)) in parts.iter().enumerate() {
@@ -74,7 +74,7 @@ pub fn sample_surface(parts: &[(Shape, Pose)], count: usize) -> Result<Samples, 
             }
         })
     };
-    // parts hide some of their points: more are made until enough are left
+    // some points are inside other parts: make more until enough remain
     let mut total = count;
     for _ in 0..60 {
         let mut samples = Samples::default();
@@ -102,7 +102,8 @@ pub fn sample_surface(parts: &[(Shape, Pose)], count: usize) -> Result<Samples, 
     Err(SampleError::TooFew { got: 0, want: count })
 }
 
-/// `count` points on triangles over shared vertices, evenly by area; normals by the right-hand rule.
+/// Samples `count` points on triangles over shared vertices (m), spread evenly by area. Normals
+/// follow the right-hand rule.
 ///
 /// # Errors
 ///
@@ -125,11 +126,12 @@ pub fn sample_triangles(
     }
     let mut samples = Samples::default();
     for i in 0..count {
-        // one point in each of `count` equal shares of the area, triangle after triangle
+        // one point in each of `count` equal shares of the total area, in the order of the
+        // triangles
         let place = (i as f64 + 0.5) / count as f64 * area;
         let k = ends.partition_point(|end| *end <= place).min(triangles.len() - 1);
         let [a, b, c] = corners(&triangles[k]);
-        // the plastic number's sequence fills the square evenly; folded, the triangle
+        // a low-discrepancy sequence (plastic number) in the unit square, folded onto the triangle
         let (mut u, mut v) = (
             fraction(0.754_877_666_246_693 * i as f64),
             fraction(0.569_840_290_998_053_3 * i as f64),
@@ -143,10 +145,10 @@ pub fn sample_triangles(
     Ok(samples)
 }
 
-/// Radius of the ball that asks whether a point is inside a shape, in m.
+/// Radius of the ball used to test whether a point is inside a shape, in m.
 const PROBE: f64 = 1e-9;
 
-/// Point `i` of `n` of the golden lattice, which fills the unit square evenly.
+/// Point `i` of `n` of a golden-ratio lattice in the unit square.
 fn lattice(i: usize, n: usize) -> (f64, f64) {
     ((i as f64 + 0.5) / n as f64, fraction(i as f64 * 0.618_033_988_749_894_9))
 }
@@ -155,7 +157,7 @@ fn fraction(x: f64) -> f64 {
     x - x.floor()
 }
 
-/// `count` of the samples, dropping the others at even distances.
+/// Keeps `count` of the samples, at even distances in the list.
 fn thinned(samples: &Samples, count: usize) -> Samples {
     let got = samples.points.len();
     let keep = |k: usize| k * got / count;
@@ -165,7 +167,7 @@ fn thinned(samples: &Samples, count: usize) -> Samples {
     }
 }
 
-/// The surface of a shape in its own frame.
+/// Pieces of the surface of a shape, in its own frame.
 fn surface(shape: &Shape) -> Result<Vec<Patch>, SampleError> {
     match shape {
         Shape::Sphere { radius } => Ok(vec![capsule(*radius, 0.0)]),
@@ -220,7 +222,8 @@ fn surface(shape: &Shape) -> Result<Vec<Patch>, SampleError> {
                     patches.push(Patch {
                         area: 0.5 * (b - a).cross(c - a).norm(),
                         at: Box::new(move |u, v| {
-                            // equal areas: the root spreads points away from corner a
+                            // the square root makes equal areas: the triangle widens away from
+                            // corner a
                             let r = u.sqrt();
                             (a + (b - a) * (r * (1.0 - v)) + (c - a) * (r * v), n)
                         }),
@@ -233,7 +236,7 @@ fn surface(shape: &Shape) -> Result<Vec<Patch>, SampleError> {
     }
 }
 
-/// A capsule, of length 0 a ball: bands of equal height have equal area, as Archimedes found.
+/// A capsule, or a sphere if `l` is 0. Bands of equal height have equal area (Archimedes).
 fn capsule(r: f64, l: f64) -> Patch {
     Patch {
         area: 2.0 * TAU * r * (r + l),
@@ -249,12 +252,13 @@ fn capsule(r: f64, l: f64) -> Patch {
     }
 }
 
-/// Bands of height and sectors of a half turn into which an ellipsoid is cut to spread points over it.
+/// Number of bands of height, and of sectors of a half turn, in the area tables of an ellipsoid.
 const BANDS: usize = 256;
 const SECTORS: usize = 128;
 
-/// An ellipsoid, as the ball that it is when measured in its radii `r`: an area of the ball at `p` is
-/// `r_x r_y r_z |p/r|` times as large on the ellipsoid. Tables of how that adds up turn even points into even ones.
+/// Surface of an ellipsoid with radii `r`, as an image of the unit sphere. Area at the ellipsoid's
+/// point `p` is `r_x r_y r_z |p/r|` times that on the sphere. Tables of its sums turn an even
+/// distribution on the sphere into one on the ellipsoid.
 fn ellipsoid(r: Vec3) -> Patch {
     let stretch = |z: f64, v: f64| {
         let (s, c) = (PI * v).sin_cos();
@@ -262,7 +266,7 @@ fn ellipsoid(r: Vec3) -> Patch {
         r.x * r.y * r.z * Vec3::new(out * c / r.x, out * s / r.y, z / r.z).norm()
     };
     let height = |u: f64| 2.0 * u - 1.0;
-    // around each middle of a band, and from band to band
+    // table around each band at its middle, and table over the bands
     let around: Vec<Vec<f64>> = (0..BANDS)
         .map(|k| {
             let z = height((k as f64 + 0.5) / BANDS as f64);
@@ -274,7 +278,7 @@ fn ellipsoid(r: Vec3) -> Patch {
     let at = move |u: f64, v: f64| {
         let u = inverse(&bands, u);
         let band = ((u * BANDS as f64) as usize).min(BANDS - 1);
-        // the second half turn is as the first
+        // by symmetry the second half turn equals the first
         let (turn, v) = if v < 0.5 { (0.0, 2.0 * v) } else { (PI, 2.0 * v - 1.0) };
         let (s, c) = (turn + PI * inverse(&around[band], v)).sin_cos();
         let z = height(u);
@@ -286,7 +290,7 @@ fn ellipsoid(r: Vec3) -> Patch {
     Patch { area, at: Box::new(at) }
 }
 
-/// Sums of the first 0, 1, … `n` values.
+/// Cumulative sums: of the first 0, 1, …, `n` values.
 fn sums(n: usize, value: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut list = vec![0.0; n + 1];
     for k in 0..n {
@@ -295,7 +299,7 @@ fn sums(n: usize, value: impl Fn(usize) -> f64) -> Vec<f64> {
     list
 }
 
-/// Where in `[0, 1]` a rising table reaches a share of its last value.
+/// Position in `[0, 1]` at which a rising table reaches the given share of its last value.
 fn inverse(table: &[f64], share: f64) -> f64 {
     let n = table.len() - 1;
     let wanted = share * table[n];

@@ -1,21 +1,22 @@
-//! Separating axes of two polyhedra: the exact depth of an overlap, and the exact normal at touch.
+//! Separating axes of two convex polyhedra: exact penetration depth, and exact normal at touch.
 //!
 //! The faces of the Minkowski difference come from faces of A, faces of B, and pairs of edges whose
-//! arcs on the Gauss map cross. The axis of least overlap is the normal of its nearest face.
+//! arcs on the Gauss map cross. The axis of least overlap is the normal of the nearest of these
+//! faces.
 
 use crate::core::Core;
 use quasistep_math::Vec3;
 
-/// An edge axis must beat a face axis by this share of the shapes' size, and a face of B one of A:
-/// rounding must not choose between axes that are equally good, or normals would flip from step to
-/// step while a box rests on a box.
+/// Margin, as a share of the shapes' size, by which an edge axis must beat a face axis, and a face
+/// of B one of A. Without it rounding would choose between equally good axes, and the normal of a
+/// box resting on a box would flip between steps.
 pub(crate) const BIAS: f64 = 1e-9;
-/// Sine of the angle below which edges count as parallel; faces cover their axis.
+/// Sine of the angle below which edges count as parallel; face normals cover that case.
 const PARALLEL: f64 = 1e-9;
-/// Rounding of a separation, as a share of its terms.
+/// Rounding error of a separation, relative to its terms.
 const ROUNDING: f64 = 1e-12;
 
-/// Features that face one another along an axis.
+/// The pair of features that defines an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Features {
     FaceOfA(u32),
@@ -23,27 +24,27 @@ pub(crate) enum Features {
     Edges(u32, u32),
 }
 
-/// A direction and how far it separates: negative is an overlap.
+/// A direction and its separation in m; negative for an overlap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     pub separation: f64,
-    /// Unit, from A to B.
+    /// Unit vector from A to B.
     pub normal: Vec3,
     pub features: Features,
 }
 
-/// Reusable memory of a search; holds no meaning.
+/// Scratch memory of a search; its contents do not affect results.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// Of every face of B, its normal along the arc of an edge of A.
+    /// For each face of B, the component of its normal along the arc of an edge of A.
     along: Vec<f64>,
-    /// Arcs of B's edges.
+    /// Normals of the arcs of B's edges.
     arcs: Vec<Vec3>,
 }
 
-/// The axis along which the cores are farthest apart; at least one core must be solid.
+/// The axis with the largest separation. At least one core must be solid.
 ///
-/// Stops early, with a lower bound, once the separation exceeds `enough`.
+/// Stops early with a lower bound once the separation exceeds `enough` (m).
 pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64, memory: &mut Memory) -> Axis {
     let size = (a.points[0] - a.centre).norm() + (b.points[0] - b.centre).norm();
     let bias = BIAS * size;
@@ -51,7 +52,7 @@ pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64, memory: &mut Memory) ->
         Axis { separation: f64::NEG_INFINITY, normal: Vec3::Z, features: Features::FaceOfA(0) };
     for (k, face) in a.faces.iter().enumerate() {
         let separation = lowest(b, face.normal) - face.offset;
-        // the same bias among faces of one shape: the first of equals wins
+        // the bias also applies among faces of one shape: ties go to the first
         if separation > best.separation + bias {
             let features = Features::FaceOfA(k as u32);
             best = Axis { separation, normal: face.normal, features };
@@ -92,11 +93,11 @@ pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64, memory: &mut Memory) ->
     best
 }
 
-/// The least `n · p` over the corners.
+/// Minus the support function along `−n`: the least `n · p` over the corners, in m.
 #[inline]
 pub(crate) fn lowest(core: &Core, n: Vec3) -> f64 {
     let less = |a: f64, b: f64| if b < a { b } else { a };
-    // four at a time: one minimum need not wait for the last
+    // four independent minima, so that the loop can be vectorised
     let (fours, rest) = core.points.as_chunks::<4>();
     let mut low = [f64::INFINITY; 4];
     for four in fours {
@@ -106,11 +107,11 @@ pub(crate) fn lowest(core: &Core, n: Vec3) -> f64 {
     rest.iter().fold(low, |low, p| less(low, p.dot(n)))
 }
 
-/// Pairs of edges of two solids, in order, whose arcs between the normals of their faces cross on the unit
-/// sphere away from their ends: those that make a face of the difference. The normals of B count turned round.
+/// Calls `consider` with each pair of edges of two solids whose arcs on the Gauss map cross in
+/// their interior, with B's normals negated. Such a pair makes a face of the Minkowski difference.
 fn crossing_arcs(a: &Core, b: &Core, memory: &mut Memory, mut consider: impl FnMut(usize, usize)) {
     let Memory { along, arcs } = memory;
-    // the same with both normals turned round
+    // negating both normals of an edge leaves the arc's normal unchanged
     let arc = |core: &Core, faces: [u32; 2]| {
         let [n1, n2] = faces.map(|f| core.faces[f as usize].normal);
         n2.cross(n1)
@@ -134,7 +135,7 @@ fn crossing_arcs(a: &Core, b: &Core, memory: &mut Memory, mut consider: impl FnM
     }
 }
 
-/// True if two edges make a face of the difference.
+/// True if two edges make a face of the Minkowski difference.
 pub(crate) fn edges_meet(a: &Core, b: &Core, i: usize, j: usize) -> bool {
     if !(a.is_solid() && b.is_solid()) {
         return cross_circle(a, b, i, j);
@@ -142,7 +143,8 @@ pub(crate) fn edges_meet(a: &Core, b: &Core, i: usize, j: usize) -> bool {
     Arc::of(a, a.edges()[i].faces).meets(&Arc::of(b, b.edges()[j].faces))
 }
 
-/// Normals of the two faces at an edge, and across the arc between them on the unit sphere.
+/// Arc of an edge on the Gauss map: the normals of its two faces, and the normal of the great
+/// circle through them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arc {
     ends: [Vec3; 2],
@@ -150,7 +152,7 @@ pub(crate) struct Arc {
 }
 
 impl Arc {
-    /// That of the edge between two faces; nothing for a core without faces.
+    /// Arc of an edge between two faces; a zero arc for a core without faces.
     pub fn of(core: &Core, faces: [u32; 2]) -> Self {
         if !core.is_solid() {
             return Self::default();
@@ -159,7 +161,7 @@ impl Arc {
         Self { ends, across: ends[1].cross(ends[0]) }
     }
 
-    /// True if this arc crosses the other one, turned round, away from their ends.
+    /// True if this arc crosses the negated other arc in their interior.
     #[inline]
     pub fn meets(&self, other: &Self) -> bool {
         let [m1n, m2n] = other.ends.map(|m| -m.dot(self.across));
@@ -171,8 +173,8 @@ impl Arc {
     }
 }
 
-/// True if an edge of a solid and a segment make a face of the difference: the Gauss image of a segment is the
-/// great circle across it.
+/// True if an edge of a solid and a segment make a face of the Minkowski difference. The Gauss
+/// image of a segment is the great circle across it.
 fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
     let (ea, eb) = (a.edges()[i], b.edges()[j]);
     let along = |core: &Core, ends: [u32; 2]| {
@@ -188,18 +190,19 @@ fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
     n1.dot(direction) * n2.dot(direction) < 0.0
 }
 
-/// Separation along the common normal of two edges that make a face of the difference, if it has one and that is
-/// more than `least`, to rounding.
+/// Separation (m) along the common normal of two edges that make a face of the Minkowski
+/// difference, and that normal. `None` if they are parallel, or if the separation is below `least`
+/// up to rounding.
 pub(crate) fn edge_axis(a: &Core, b: &Core, i: usize, j: usize, least: f64) -> Option<(f64, Vec3)> {
     let [pa, qa] = a.edges()[i].vertices.map(|k| a.points[k as usize]);
     let [pb, qb] = b.edges()[j].vertices.map(|k| b.points[k as usize]);
     let (da, db) = (qa - pa, qb - pb);
     let cross = da.cross(db);
-    // outwards from the solid that has this edge
+    // orient the normal outwards from the solid that has this edge
     let outward = if a.is_solid() { pa - a.centre } else { b.centre - pb };
     let cross = if cross.dot(outward) < 0.0 { -cross } else { cross };
     let (square, apart) = (cross.norm_squared(), pb - pa);
-    // most are far from it
+    // cheap test first: most pairs are far from the best
     if cross.dot(apart) < square.sqrt() * (least - ROUNDING * (apart.max_abs() + least.abs())) {
         return None;
     }

@@ -10,40 +10,40 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape {
-    /// A ball about the origin.
+    /// A ball centred at the origin.
     Sphere {
-        /// In m.
+        /// Radius, in m.
         radius: f64,
     },
-    /// A box about the origin, edges along the axes.
+    /// A box centred at the origin, with edges along the axes.
     Box {
         /// Half of each edge, in m.
         half: [f64; 3],
     },
-    /// A ball swept along z.
+    /// A segment along z, centred at the origin, offset by a radius.
     Capsule {
-        /// In m.
+        /// Radius, in m.
         radius: f64,
-        /// Half of the swept segment, without the round ends, in m.
+        /// Half of the segment's length, without the round ends, in m.
         half_length: f64,
     },
-    /// A cylinder about the origin, along z.
+    /// A cylinder centred at the origin, with its axis along z.
     Cylinder {
-        /// In m.
+        /// Radius, in m.
         radius: f64,
         /// Half of its length, in m.
         half_length: f64,
     },
-    /// An ellipsoid about the origin, axes along those of the frame.
+    /// An ellipsoid centred at the origin, with its axes along those of the frame.
     Ellipsoid {
         /// Half of each axis, in m.
         radii: [f64; 3],
     },
     /// All points with `z ≤ 0`; the outward normal is +z.
     HalfSpace,
-    /// The convex hull of points.
+    /// The convex hull of a set of points.
     Polytope(Arc<Polytope>),
-    /// Points, each a contact feature of its own.
+    /// A point cloud: each point is a contact feature.
     Cloud(Arc<PointCloud>),
 }
 
@@ -51,9 +51,9 @@ pub enum Shape {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{what} is {seen} m; it must be > 0 and finite")]
 pub struct ShapeError {
-    /// The size, by name.
+    /// Name of the invalid size.
     pub what: &'static str,
-    /// Value seen.
+    /// Value of the size, in m.
     pub seen: f64,
 }
 
@@ -79,7 +79,8 @@ impl Shape {
         }
     }
 
-    /// Axis-aligned box around the shape at `X_WG`; infinite for a half-space, roomy for a cloud.
+    /// Axis-aligned bounding box of the shape at pose `X_WG`, in m. Infinite for a half-space; may
+    /// be larger than necessary for a cloud.
     pub fn aabb(&self, X_WG: &Pose) -> Aabb {
         let reach =
             |extent: Vec3| Aabb { min: X_WG.translation - extent, max: X_WG.translation + extent };
@@ -108,7 +109,7 @@ impl Shape {
             Self::HalfSpace => Aabb { min: even(f64::NEG_INFINITY), max: even(f64::INFINITY) },
             Self::Polytope(polytope) => {
                 let R = X_WG.rotation.to_matrix();
-                // farthest corners along the axes of the world, in the shape's frame
+                // support points along the world's axes, in the shape's frame
                 let end = |k: usize, sign: f64| {
                     let corner = polytope.support(R.rows[k] * sign);
                     X_WG.transform_point(polytope.vertices()[corner as usize])[k]
@@ -120,7 +121,8 @@ impl Shape {
         }
     }
 
-    /// Distance from the origin within which the whole shape lies, in m; infinite for a half-space. Not always the least.
+    /// Radius of a ball about the origin that contains the shape, in m. Infinite for a half-space;
+    /// not always the smallest.
     pub fn reach(&self) -> f64 {
         match self {
             Self::Sphere { radius } => *radius,
@@ -139,8 +141,9 @@ impl Shape {
         }
     }
 
-    /// Distance between the two nearest parallel planes that hold the shape, in m: of a polytope between a face and the
-    /// corner farthest from it; infinite for a half-space, and for a cloud, which has no inside.
+    /// Distance between the nearest two parallel planes that enclose the shape, in m. For a
+    /// polytope only planes parallel to a face are considered. Infinite for a half-space, and for a
+    /// cloud, which has no inside.
     pub fn thickness(&self) -> f64 {
         match self {
             Self::Sphere { radius } | Self::Capsule { radius, .. } => 2.0 * radius,
@@ -158,7 +161,7 @@ impl Shape {
         }
     }
 
-    /// The point of the shape that is farthest along `d`, in its own frame; `None` for a half-space.
+    /// Support point along `d`, in the shape's frame, in m. `None` for a half-space.
     pub fn support(&self, d: Vec3) -> Option<Vec3> {
         let sign = |x: f64, size: f64| if x < 0.0 { -size } else { size };
         let along = |r: f64| d.try_normalize().map_or(Vec3::ZERO, |u| u * r);
@@ -186,8 +189,8 @@ impl Shape {
         }
     }
 
-    /// Mass properties of the solid at a density in kg/m³; `None` for a half-space, which has no end, and
-    /// for a cloud, which has no volume.
+    /// Mass properties of the solid at a density in kg/m³. `None` for a half-space, which is
+    /// unbounded, and for a cloud, which has no volume.
     pub fn mass_properties(&self, density: f64) -> Option<MassProperties> {
         let centred = |mass: f64, moments: [f64; 3]| MassProperties {
             mass,
@@ -212,7 +215,7 @@ impl Shape {
             Self::Capsule { radius: r, half_length: l } => {
                 let tube = density * 2.0 * PI * r * r * l;
                 let ball = density * 4.0 / 3.0 * PI * r.powi(3);
-                // each half ball's centre is 3r/8 beyond the segment's end
+                // the centroid of each half ball is 3r/8 beyond the segment's end
                 let caps = ball * (0.4 * r * r + l * l + 0.75 * l * r);
                 let side = tube * (r * r / 4.0 + l * l / 3.0) + caps;
                 let axial = tube * r * r / 2.0 + ball * 0.4 * r * r;

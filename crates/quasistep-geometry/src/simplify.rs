@@ -1,4 +1,4 @@
-//! Hulls with fewer corners, and how much that takes off them, exactly.
+//! Simplified hulls with fewer corners, and the exact error of the simplification.
 
 use crate::point::polytope_surface;
 use crate::polytope::{PLANAR, Polytope};
@@ -6,11 +6,13 @@ use crate::quickhull::{HullError, quickhull};
 use quasistep_math::Vec3;
 
 impl Polytope {
-    /// The convex hull of some of the points, in m: none of the others is farther than `tolerance` (m) outside of it.
+    /// Convex hull of a subset of the points (m) such that no point is farther than `tolerance` (m)
+    /// outside of it.
     ///
-    /// All its corners are corners of the hull of all points, so it lies within that one. Also returns their Hausdorff
-    /// distance, in m: how far the farthest corner that was left out is from it, to rounding. (The distance from a
-    /// convex set is convex: over the larger hull it is largest at a corner.)
+    /// Its corners are corners of the hull of all points, so it lies inside that hull. Also returns
+    /// the Hausdorff distance of the two hulls, in m: the distance of the farthest omitted corner,
+    /// to rounding. (The distance from a convex set is a convex function, so over the larger hull
+    /// it is largest at a corner.)
     ///
     /// # Errors
     ///
@@ -21,7 +23,8 @@ impl Polytope {
         let (low, high) =
             corners.iter().fold((corners[0], corners[0]), |(l, h), p| (l.min(*p), h.max(*p)));
         let extent = (high - low).max_abs();
-        // quickhull leaves out what is near to planes; near a sharp edge that may be farther than the tolerance
+        // quickhull omits points near a plane; near a sharp edge the distance to the hull may
+        // exceed the tolerance
         let mut kept = vec![false; corners.len()];
         for triangle in quickhull(corners, extent, tolerance.max(PLANAR * extent))? {
             for i in triangle.v {
@@ -56,7 +59,7 @@ mod tests {
     use crate::{Polytope, Shape, signed_distance};
     use quasistep_math::{Pose, Vec3};
 
-    /// Points of an egg that comes to a sharp end.
+    /// Points of an egg with a pointed end.
     fn egg() -> Vec<Vec3> {
         let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
         let on = |k: usize| {
@@ -68,7 +71,8 @@ mod tests {
         (0..2000).map(on).chain([Vec3::new(0.0, 0.0, 0.3)]).collect()
     }
 
-    /// The error told is the distance of the farthest point; the hull has points of the larger one alone.
+    /// The returned error is the distance of the farthest omitted point; the corners are corners of
+    /// the full hull.
     #[test]
     fn a_simpler_hull_is_within_the_tolerance_and_says_how_far() {
         let points = egg();
@@ -79,7 +83,7 @@ mod tests {
             assert!(hull.vertices().iter().all(|p| full.vertices().contains(p)));
             assert!(hull.vertices().len() < before, "{} at {tolerance}", hull.vertices().len());
             before = hull.vertices().len();
-            // another way to measure: the signed distance of shapes, of a ball that is small
+            // independent check: signed distance of the hull to a small ball
             let shape = Shape::Polytope(hull.into());
             let radius = 1e-9;
             let outside = |p: &Vec3| {

@@ -1,36 +1,36 @@
-//! A cylinder in the world frame: how far it reaches, and which part of it faces a direction.
+//! A cylinder in the world frame: support function, and the part that faces a direction.
 
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 
-/// Points of a cap or a line that stand back by less than this face a direction too, in m.
+/// Height difference below which all points of a cap or line count as support points, in m.
 pub(crate) const LEVEL: f64 = 5e-10;
 
 /// A solid cylinder; lengths in m.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tube {
     pub centre: Vec3,
-    /// Unit.
+    /// Unit vector along the axis.
     pub axis: Vec3,
-    /// Unit, across the axis and fixed to the body.
+    /// Unit vector across the axis, fixed to the body.
     pub across: Vec3,
     pub radius: f64,
     pub half_length: f64,
 }
 
-/// The part of a cylinder that is farthest along a direction.
+/// Support feature of a cylinder along a direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Facing {
-    /// A point of a rim.
+    /// A point of a rim, in m.
     Rim(Vec3),
-    /// A line on the side, from the lower rim to the upper one.
+    /// A line on the side, from the lower rim to the upper rim.
     Side(Vec3, Vec3),
-    /// A whole cap, by its centre.
+    /// A whole cap; its centre.
     Cap(Vec3),
 }
 
-/// The unit vector along the part of `v` across a unit axis: square to it to rounding, even if `v`
-/// nearly lies along it; `None` if there is no such part.
+/// Unit vector along the component of `v` across the unit vector `axis`. Orthogonal to `axis` up to
+/// rounding even if `v` is nearly parallel to it; `None` if it is parallel.
 pub(crate) fn square(axis: Vec3, v: Vec3) -> Option<Vec3> {
     let out = (v - axis * v.dot(axis)).try_normalize()?;
     (out - axis * out.dot(axis)).try_normalize()
@@ -49,15 +49,15 @@ impl Tube {
         })
     }
 
-    /// The largest `n · p` over its points.
+    /// Support function: the largest `n · p` over the cylinder, in m.
     pub fn reach(&self, n: Vec3) -> f64 {
-        // the sine from the cross product: 1 − cos² has no digits left near the axis
+        // sine from the cross product: 1 − cos² would cancel near the axis
         n.dot(self.centre)
             + self.half_length * n.dot(self.axis).abs()
             + self.radius * n.cross(self.axis).norm()
     }
 
-    /// The part that is farthest along `n`.
+    /// Support feature along `n`.
     pub fn facing(&self, n: Vec3) -> Facing {
         let along = n.dot(self.axis);
         let sine = (n - self.axis * along).norm();
@@ -72,13 +72,13 @@ impl Tube {
         Facing::Rim(self.cap(along) + out * self.radius)
     }
 
-    /// Centre of the cap on the side of the sign of `along`.
+    /// Centre of the upper cap if `along` is positive, otherwise of the lower cap.
     pub fn cap(&self, along: f64) -> Vec3 {
         self.centre + self.axis * self.half_length.copysign(along)
     }
 
-    /// Outward unit normal of its surface nearest to `p`, and the distance; any of the equals on
-    /// the axis.
+    /// Outward unit normal at the surface point nearest to `p`, and the signed distance in m. On
+    /// the axis any of the equally near normals is returned.
     pub fn nearest(&self, p: Vec3) -> (Vec3, f64) {
         let r = p - self.centre;
         let along = r.dot(self.axis);
@@ -95,7 +95,7 @@ impl Tube {
         }
     }
 
-    /// Rims as centre and outward normal: the lower one, then the upper one.
+    /// Centre and outward unit normal of the lower rim, then of the upper rim.
     pub fn rims(&self) -> [(Vec3, Vec3); 2] {
         let half = self.axis * self.half_length;
         [(self.centre - half, -self.axis), (self.centre + half, self.axis)]

@@ -1,15 +1,16 @@
-//! Overlaps of which it is known along which directions the shapes can be moved apart: the least shift that does it, and
-//! the patch along the normal where they then touch.
+//! Shortest shift along allowed directions that ends an overlap, and the contact patch along the
+//! normal at which the shapes then touch.
 //!
 //! ```text
 //! min ‖d‖   over d in the span of `ways`,   B + d touches A;      n_AB_W is the normal of that touch
 //! ```
 //!
-//! Where the span is all of space this is the depth of the overlap and its normal. In a smaller one the overlap's own normal
-//! may be square to all ways; another face, farther off, is then the nearest that the shapes can be moved over. Along one
-//! direction the shift is exact: conservative advancement from outside, of which every step is a plane between the
-//! shapes. Across two directions it is the least of descents, each from a shift to the one along that touch's
-//! normal, which is never longer; they start at the nearest faces and at directions all around.
+//! If the span is all of space, the result is the penetration depth and its normal. In a smaller
+//! span that normal may be orthogonal to all allowed directions; then another face is the nearest
+//! over which the shapes can leave. Along one direction the shift is exact, found by conservative
+//! advancement from outside. In a plane of directions it is the best of several descents. Each
+//! descent goes from a shift to the shift along the normal of its touch, which is never longer.
+//! Descents start at the nearest faces and at directions all around.
 
 use crate::distance::{ContactPoint, Distance};
 use crate::narrow_phase::NarrowPhase;
@@ -17,15 +18,16 @@ use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Shapes this near touch, in m; a shift must be shorter by ten times as much to be preferred.
+/// Shapes this near touch, in m. A shift is preferred to another if it is shorter by more than ten
+/// times this.
 const TOUCH: f64 = 1e-10;
-/// Ways that differ by less than this share of the largest are one.
+/// Directions that differ by less than this share of the largest count as parallel.
 const SAME_WAY: f64 = 1e-6;
-/// Most planes of an advancement, and most steps of a descent.
+/// Most steps of an advancement, and of a descent.
 const MAX_STEPS: usize = 60;
-/// Faces at which descents start.
+/// Most faces at which descents start.
 const MAX_FACES: usize = 4;
-/// Directions at which descents start, in the plane of the ways.
+/// Unit directions in the plane of the ways at which descents start.
 const AROUND: [[f64; 2]; 8] = [
     [1.0, 0.0],
     [-1.0, 0.0],
@@ -37,7 +39,7 @@ const AROUND: [[f64; 2]; 8] = [
     [-FRAC_1_SQRT_2, FRAC_1_SQRT_2],
 ];
 
-/// Two shapes at their poses.
+/// Two shapes with their poses.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     a: (&'a Shape, &'a Pose),
@@ -47,17 +49,18 @@ struct Pair<'a> {
 /// A shift of B after which it touches A.
 #[derive(Clone, Copy)]
 struct Exit {
-    /// In m.
+    /// Length of the shift, in m.
     shift: f64,
-    /// Of the touch, from A to B.
+    /// Unit normal of the touch, from A to B, world frame.
     n_AB_W: Vec3,
     p_WCa: Vec3,
-    /// On B as it stands now.
+    /// Touching point of B at its present pose, world frame, in m.
     p_WCb: Vec3,
 }
 
 impl NarrowPhase {
-    /// [`contact_patch_along`](Self::contact_patch_along) of two shapes that stand in their order.
+    /// Patch along allowed directions, for shapes in canonical order; see
+    /// [`contact_patch_along`](Self::contact_patch_along).
     pub(crate) fn patch_along_in_order(
         &mut self,
         a: &Shape,
@@ -89,7 +92,7 @@ impl NarrowPhase {
         true
     }
 
-    /// The shift along a unit vector that ends the overlap.
+    /// The shift along the unit vector `way` that ends the overlap.
     fn exit(&mut self, pair: &Pair<'_>, way: Vec3) -> Option<Exit> {
         let ((a, X_WA), (b, X_WB)) = (pair.a, pair.b);
         let mut n_AB_W = way;
@@ -98,7 +101,7 @@ impl NarrowPhase {
             let X = Pose::new(X_WB.rotation, X_WB.translation + way * shift);
             let d = self.signed_distance(a, X_WA, b, &X);
             let along = d.n_AB_W.dot(way);
-            // the plane between the shapes touches both
+            // the separating plane touches both shapes
             if d.phi <= TOUCH || along <= 0.0 || step == MAX_STEPS {
                 let p_WCb = d.p_WCb - way * shift;
                 return Some(Exit { shift, n_AB_W, p_WCa: d.p_WCa, p_WCb });
@@ -109,10 +112,10 @@ impl NarrowPhase {
         None
     }
 
-    /// The least shift in the span of orthonormal axes.
+    /// The shortest shift in the span of orthonormal axes that ends the overlap.
     fn descend(&mut self, pair: &Pair<'_>, axes: &[Vec3]) -> Option<Exit> {
         let shadow = |n: Vec3| axes.iter().fold(Vec3::ZERO, |sum, axis| sum + *axis * axis.dot(n));
-        // the faces of either that planes of their own put nearest
+        // faces of both shapes, sorted by the shift that their own plane requires
         let mut faces: Vec<(f64, Vec3)> = Vec::new();
         for (sign, (shape, X)) in [(1.0, pair.a), (-1.0, pair.b)] {
             for_each_face(shape, |normal| {
@@ -125,7 +128,7 @@ impl NarrowPhase {
         }
         faces.sort_by(|x, y| x.0.total_cmp(&y.0));
         let around = AROUND.map(|[x, y]| axes[0] * x + axes[1] * y);
-        // rounding may change the order of faces: of equals they come last
+        // rounding may change the order of faces, so at a tie the fixed directions come first
         let starts = around.into_iter().chain(faces.iter().take(MAX_FACES).map(|face| face.1));
         let mut best = None;
         for start in starts {
@@ -144,7 +147,7 @@ impl NarrowPhase {
     }
 }
 
-/// True if a shift is shorter beyond rounding: the first of equals is taken.
+/// True if shift `one` is shorter than shift `than` by more than rounding.
 fn is_nearer(one: &Exit, than: &Exit) -> bool {
     one.shift < than.shift - 10.0 * TOUCH
 }
@@ -157,12 +160,12 @@ fn nearer(first: Option<Exit>, second: Option<Exit>) -> Option<Exit> {
 }
 
 impl Pair<'_> {
-    /// How far a direction separates the shapes: negative is an overlap.
+    /// Separation of the shapes along the unit normal `n`, in m; negative for an overlap.
     fn separation(&self, n: Vec3) -> f64 {
         lowest(self.b, n) + lowest(self.a, -n)
     }
 
-    /// The distance along the normal of an exit, as the shapes stand now.
+    /// The distance along the normal of an exit, at the present poses.
     fn distance(&self, exit: &Exit) -> Distance {
         let Exit { n_AB_W: n, mut p_WCa, mut p_WCb, .. } = *exit;
         let phi = self.separation(n);
@@ -180,13 +183,13 @@ impl Pair<'_> {
     }
 }
 
-/// The least `n · p` over a shape.
+/// The least `n · p` over a shape, in m.
 fn lowest((shape, X): (&Shape, &Pose), n: Vec3) -> f64 {
     let p = shape.support(X.rotation.inverse().rotate(-n)).unwrap_or_default();
     X.transform_point(p).dot(n)
 }
 
-/// Outward normals of a shape's flat faces, in its own frame.
+/// Calls `offer` with the outward unit normal of each flat face, in the shape's frame.
 pub(crate) fn for_each_face(shape: &Shape, mut offer: impl FnMut(Vec3)) {
     let mut both = |axis: Vec3| {
         offer(axis);
@@ -204,13 +207,13 @@ pub(crate) fn for_each_face(shape: &Shape, mut offer: impl FnMut(Vec3)) {
     }
 }
 
-/// Orthonormal axes of what the ways span, and how many: the longest first.
+/// Orthonormal axes of the span of the ways, the longest way first, and their number.
 fn span(ways: &[Vec3]) -> ([Vec3; 3], usize) {
     let mut axes = [Vec3::ZERO; 3];
     let least = SAME_WAY * ways.iter().fold(0.0_f64, |most, way| most.max(way.norm()));
     for rank in 0..3 {
         let rest = |way: &Vec3| {
-            // twice: the first leaves a share of rounding of what it takes away
+            // orthogonalise twice, to remove the rounding that the first pass leaves
             let once = |v: Vec3| axes[..rank].iter().fold(v, |v, u| v - *u * u.dot(v));
             once(once(*way))
         };

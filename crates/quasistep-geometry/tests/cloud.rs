@@ -1,4 +1,5 @@
-//! Clouds against every shape: distances against balls of no size and a slow reference, choice of points.
+//! Clouds against every shape: distances compared with point-like balls and a slow reference;
+//! selection of points.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -29,7 +30,7 @@ fn patch(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, margin: f64) -> Vec<Con
     out
 }
 
-/// Distances of all points, ascending, one at a time as balls of no size.
+/// Distances of all points, each as a ball of radius zero, ascending.
 fn one_by_one(shape: &Shape, X_WS: &Pose, points: &[Vec3], X_WC: &Pose) -> Vec<f64> {
     let ball = Shape::Sphere { radius: 1e-3 };
     let mut all: Vec<f64> = points
@@ -43,7 +44,7 @@ fn one_by_one(shape: &Shape, X_WS: &Pose, points: &[Vec3], X_WC: &Pose) -> Vec<f
     all
 }
 
-/// A ball's distance is that of its centre less its radius, outside and inside.
+/// A ball's distance is its centre's distance less its radius, outside and inside.
 #[test]
 fn a_point_is_a_ball_of_no_size() {
     let mut s = Samples::new(31);
@@ -52,7 +53,7 @@ fn a_point_is_a_ball_of_no_size() {
     for round in 0..300 {
         for shape in shapes(&mut s) {
             let (X_WS, X_WC) = (s.pose(1.0), s.pose(1.0));
-            // some on the axes, edges and faces
+            // some points lie on the axes, edges and faces
             let mut p = s.vec3(0.3 + 0.005 * f64::from(round));
             if round % 3 == 0 {
                 p.x = 0.0;
@@ -77,7 +78,7 @@ fn a_point_is_a_ball_of_no_size() {
     assert!(inside > 150, "{inside} of 2100 are inside");
 }
 
-/// Every point in a box about one on a corner, an edge or a face: the normal must not be noise.
+/// Points on and near corners, edges and faces of a box: the normals must be accurate.
 #[test]
 fn normals_at_touch_separate() {
     let unit = Shape::Box { half: [0.5; 3] };
@@ -94,7 +95,7 @@ fn normals_at_touch_separate() {
     }
 }
 
-/// Tracy III-B: the k smallest distances, whatever the size of the cloud and the shape.
+/// Tracy III-B: the k smallest distances, for all sizes of clouds and shapes.
 #[test]
 fn nearest_are_the_k_smallest_distances() {
     let mut s = Samples::new(32);
@@ -111,7 +112,7 @@ fn nearest_are_the_k_smallest_distances() {
                 assert_eq!(got.len(), want.len(), "{n} {k} {margin} {shape:?}");
                 for (p, phi) in got.iter().zip(&want) {
                     assert!((p.phi - phi).abs() < 1e-12, "{n} {k} {shape:?}: {} {phi}", p.phi);
-                    // the point is the one that its feature names
+                    // the contact point is the point with the index `feature`
                     let named = X_WC.transform_point(points[p.feature as usize]);
                     assert!((p.p_WCb - named).norm() < 1e-12);
                 }
@@ -120,7 +121,7 @@ fn nearest_are_the_k_smallest_distances() {
     }
 }
 
-/// The deepest point is one of those that span the patch, and no point is there twice.
+/// `Spread` includes the deepest point, and no point twice.
 #[test]
 fn spread_holds_the_deepest_point() {
     let mut s = Samples::new(33);
@@ -136,7 +137,7 @@ fn spread_holds_the_deepest_point() {
                 assert!(got.len() <= n_near.min(k as usize));
                 assert_eq!(got.is_empty(), n_near == 0);
                 let least = got.iter().fold(f64::INFINITY, |m, p| m.min(p.phi));
-                // of points equally deep to 1e-9 m one is taken
+                // points equally deep to 1e-9 m are interchangeable
                 assert!(n_near == 0 || (least - want[0]).abs() < 1.001e-9, "{least} {}", want[0]);
                 let d = signed_distance(&shape, &X_WS, &span, &X_WC);
                 assert!((d.phi - want[0]).abs() < 1e-12);
@@ -169,7 +170,7 @@ fn order_of_arguments_only_flips_the_normal() {
     }
 }
 
-/// Memory holds no meaning: the same bits from a used one as from a fresh one.
+/// Used scratch memory gives the same bits as fresh memory.
 #[test]
 fn used_memory_gives_the_same_bits() {
     let mut s = Samples::new(35);
@@ -192,7 +193,7 @@ fn used_memory_gives_the_same_bits() {
     }
 }
 
-/// A ball around each point takes its radius off every distance.
+/// A point radius reduces every distance by itself.
 #[test]
 fn radius_makes_points_balls() {
     let mut s = Samples::new(36);
@@ -211,7 +212,7 @@ fn radius_makes_points_balls() {
     }
 }
 
-/// Nothing, one point, copies of one point, points on a line and in a plane.
+/// No point, one point, copies of one point, collinear points and coplanar points.
 #[test]
 fn few_and_degenerate_points_are_fine() {
     let floor = Shape::HalfSpace;
@@ -226,10 +227,10 @@ fn few_and_degenerate_points_are_fine() {
         assert_eq!(count(&two, choice, 0.02), 0);
         assert_eq!(count(&two, choice, 0.005), 1);
         assert_eq!(count(&two[..1], choice, 0.0), 1);
-        // at the margin is not within it
+        // a point exactly at the margin is excluded
         assert_eq!(count(&two, choice, 0.01), 0);
     }
-    // copies add nothing to a span; the nearest are what they are
+    // `Spread` selects one of several copies; `Nearest` selects all
     let copies = [Vec3::new(0.1, 0.2, 0.0); 50];
     assert_eq!((count(&copies, span, 0.0), count(&copies, near, 0.0)), (1, 5));
     let line: Vec<Vec3> = (0..200).map(|i| Vec3::new(0.001 * f64::from(i), 0.0, 0.0)).collect();
@@ -246,8 +247,8 @@ fn few_and_degenerate_points_are_fine() {
     assert_eq!(corners, [0, 49, 2450, 2499], "the corners of a rectangle are all of it");
 }
 
-/// Far from the origin a cloud is as good as its numbers are; numbers too large or no numbers give no
-/// contact and no panic.
+/// Far from the origin a cloud is as accurate as its coordinates. Coordinates that are NaN or
+/// overflow give no contact and no panic.
 #[test]
 fn huge_and_missing_numbers_do_no_harm() {
     let far = Vec3::new(1e7, -2e7, 3e7);
@@ -282,7 +283,8 @@ fn huge_and_missing_numbers_do_no_harm() {
     }
 }
 
-/// The turned box holds all points with their radius, and the support is the farthest of them.
+/// The bounding box contains all points with their radius, and the support point is the farthest of
+/// them.
 #[test]
 fn box_and_support_hold_all_points() {
     let mut s = Samples::new(38);
@@ -331,7 +333,7 @@ fn bad_clouds_are_refused_by_index() {
     );
 }
 
-/// Area of the hull of points in the plane z = 0.
+/// Area of the convex hull of points in the plane z = 0, in m².
 fn area(points: &[ContactPoint]) -> f64 {
     let p: Vec<[f64; 2]> = points.iter().map(|c| [c.p_WCa.x, c.p_WCa.y]).collect();
     let mut doubled: f64 = 0.0;
@@ -341,7 +343,7 @@ fn area(points: &[ContactPoint]) -> f64 {
                 (p[j][0] - p[i][0]) * (p[k][1] - p[i][1])
                     - (p[j][1] - p[i][1]) * (p[k][0] - p[i][0])
             };
-            // an edge of the hull has all others on its left
+            // an edge of the hull has all other points on its left
             if i != j && (0..p.len()).all(|k| side(k) >= -1e-12) {
                 doubled += p[i][0] * p[j][1] - p[j][0] * p[i][1];
             }
@@ -350,9 +352,10 @@ fn area(points: &[ContactPoint]) -> f64 {
     0.5 * doubled
 }
 
-/// Why `Spread` is the default: a scanned box flat on the floor, perfect and in single precision. The five
-/// nearest points of 6000 span a scrap of the patch, those that are chosen to span it nearly all, and a
-/// solver's rounding does not change which they are: a perfect face bears 1e-9 rad, grains less.
+/// Why `Spread` is the default: a scanned box flat on the floor, in exact and in single precision.
+/// The five nearest of 6000 points span a small part of the patch; `Spread` spans nearly all of it.
+/// Solver errors do not change its selection: up to 1e-9 rad for a perfect face, less for a rough
+/// one.
 #[test]
 fn spread_spans_what_nearest_does_not() {
     let mut s = Samples::new(39);
@@ -384,11 +387,12 @@ fn spread_spans_what_nearest_does_not() {
     }
 }
 
-/// A box tilted about an edge: points opposite to the edge are chosen, not five along it.
+/// A box tilted about an edge: points opposite to the edge are selected, not five along it.
 #[test]
 fn spread_sees_what_comes_next() {
     let mut s = Samples::new(40);
-    // with what single precision leaves; with the noise of a good scan, the edge itself is not straight
+    // coordinates in single precision, then with scanner noise, where the edge itself is not
+    // straight
     for (noise, fewest, least) in [(1e-8, 2, 0.009), (1e-5, 1, 0.004)] {
         let points: Vec<Vec3> =
             box_skin(32, [0.05, 0.05, 0.05]).iter().map(|p| *p + s.vec3(noise)).collect();
@@ -410,7 +414,7 @@ fn spread_sees_what_comes_next() {
     }
 }
 
-/// The far side of a finger in a handle counts, although it is straight behind the near side.
+/// The far side of a finger in a handle is selected, although it is straight behind the near side.
 #[test]
 fn spread_sees_both_sides_of_a_finger() {
     let ring: Vec<Vec3> = (0..4000)

@@ -1,4 +1,4 @@
-//! A query about clouds takes no memory once it has seen its like.
+//! Queries with clouds do not allocate once their scratch memory is large enough.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 

@@ -1,4 +1,4 @@
-//! Cloud against cloud: with normals the distance of surfaces, without them that of points.
+//! Cloud against cloud: distances of surfaces with normals, of points without.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -8,7 +8,7 @@ use common::{Samples, box_skin, cloud};
 use quasistep_geometry::{Choice, ContactPoint, PointCloud, Shape, contact_patch, signed_distance};
 use quasistep_math::{Pose, Vec3};
 
-/// Points on a ball by a spiral, and their normals.
+/// Points on a sphere along a spiral, and their normals.
 fn ball(n: u32, radius: f64) -> (Vec<Vec3>, Vec<Vec3>) {
     let normals: Vec<Vec3> = (0..n)
         .map(|i| {
@@ -31,14 +31,15 @@ fn patch(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, margin: f64) -> Vec<Con
     out
 }
 
-/// Two scanned balls, apart and overlapping: the distance of the balls, to the sagitta of the sampling.
+/// Two scanned balls, apart and overlapping: the distance of the exact balls, up to the sagitta of
+/// the sampling.
 #[test]
 fn surfaces_of_two_balls_are_as_far_apart_as_the_balls() {
     let mut s = Samples::new(51);
     let (many, few) = (ball(4000, 0.1), ball(500, 0.06));
     let bare = cloud(&few.0, Choice::default());
     let (a, b) = (with_normals(&many, Choice::default()), with_normals(&few, Choice::default()));
-    // distance of neighbours of the coarser one, and what a plate of that size stands out
+    // spacing of the coarser cloud, and the height of a plate of that size above the sphere
     let spacing = 0.06 * (4.0 * std::f64::consts::PI / 500.0_f64).sqrt();
     let sagitta = spacing * spacing / (2.0 * 0.06) + spacing * spacing / (2.0 * 0.1);
     for gap in [0.02, 0.003, 0.0, -0.003, -0.02] {
@@ -57,7 +58,7 @@ fn surfaces_of_two_balls_are_as_far_apart_as_the_balls() {
     }
 }
 
-/// The order of two clouds changes nothing but the sides, whichever of them has normals.
+/// Exchanging two clouds exchanges the sides of the result and nothing else, whichever has normals.
 #[test]
 fn order_of_clouds_only_flips_the_normal() {
     let mut s = Samples::new(52);
@@ -86,7 +87,7 @@ fn order_of_clouds_only_flips_the_normal() {
     }
 }
 
-/// Without normals: the nearest pairs of points, never below zero, less the radii.
+/// Without normals: the distance of the nearest points less the radii, never negative.
 #[test]
 fn points_without_normals_have_the_distance_of_points() {
     let mut s = Samples::new(53);
@@ -113,7 +114,7 @@ fn points_without_normals_have_the_distance_of_points() {
     }
 }
 
-/// Points that are nearest to one another are one contact, not two.
+/// A pair of mutually nearest points is one contact.
 #[test]
 fn mutual_neighbours_count_once() {
     let o = Pose::IDENTITY;
@@ -165,7 +166,8 @@ fn boxes_on_boxes_span_their_common_face() {
     assert!(high.x - low.x > 0.055 && high.y - low.y > 0.055, "{got:?}");
 }
 
-/// Beside a plate a point is outside, however low it is; below it, it is inside.
+/// Beside a plate a point is outside, even if it is below the plate's plane; under the plate it is
+/// inside.
 #[test]
 fn beside_a_surface_is_outside() {
     let n = 21;

@@ -1,8 +1,8 @@
-//! Cylinders against every shape, proved case by case.
+//! Cylinders against every shape; each answer is verified.
 //!
-//! Along the answer's normal the support points are `phi` apart: no smaller distance is possible. The
-//! witness points lie in the shapes, `phi` apart: no larger one is, if the shapes are apart. In an
-//! overlap a search over all directions must not find a better one.
+//! The support points along the normal are `phi` apart, so no smaller distance is possible. The
+//! witness points lie in the shapes, `phi` apart, so no larger distance is possible for disjoint
+//! shapes. For overlaps, a search over all directions must not find a better normal.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -13,7 +13,7 @@ use quasistep_geometry::{Distance, Shape, signed_distance};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::f64::consts::FRAC_PI_2;
 
-/// What is asked of every distance, in m.
+/// Required accuracy of every distance, in m.
 const TOLERANCE: f64 = 1e-9;
 
 fn cylinder(s: &mut Samples) -> Shape {
@@ -34,8 +34,8 @@ fn others(s: &mut Samples) -> Vec<Shape> {
     ]
 }
 
-/// Proves the answer, but for the search of directions in an overlap. Witness points may be beside the
-/// shapes by `sideways`, in m.
+/// Verifies the answer, except for the search over directions in an overlap. Witness points may be
+/// outside the shapes by `sideways` (m).
 fn proved(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, sideways: f64) -> Distance {
     let d = signed_distance(a, X_WA, b, X_WB);
     let say = || format!("{a:?} at {X_WA:?}\n{b:?} at {X_WB:?}\n{d:?}");
@@ -49,7 +49,7 @@ fn proved(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, sideways: f64) -> Dist
     d
 }
 
-/// Turns that make features parallel: quarter turns about axes, and small ones on top.
+/// Rotations that make features parallel: quarter turns about axes, with small rotations added.
 fn aligned(s: &mut Samples) -> Quat {
     let axis = |s: &mut Samples| Vec3::AXES[(s.uniform() * 3.0) as usize];
     let quarter =
@@ -80,8 +80,8 @@ fn random_pose(s: &mut Samples, degenerate: bool, size: f64) -> Pose {
 fn run(seed: u64, rounds: usize, degenerate: bool) {
     let mut s = Samples::new(seed);
     let mut counts = [0; 3];
-    // a normal within 1e-6 of a cap's has few digits left to tell where on the rim; the distance at
-    // touch, known by construction, is not concerned
+    // a normal within 1e-6 of a cap's normal determines the rim point to few digits only; the
+    // distance at touch is not affected
     let sideways = if degenerate { 1e-5 } else { TOLERANCE };
     for round in 0..rounds {
         let a = cylinder(&mut s);
@@ -100,14 +100,14 @@ fn run(seed: u64, rounds: usize, degenerate: bool) {
                     "{a:?} at {X_WA:?}\n{b:?} at {X_WB:?}\n{d:?}: a search finds {found}"
                 );
             }
-            // moved along the normal until they touch, and a little more or less
+            // move the pair along the normal until it touches, then by a small nudge
             X_WB.translation -= d.n_AB_W * d.phi;
             let nudges = [0.0, 1e-15, -1e-15, 1e-13, -1e-13, 1e-11, -1e-11, 1e-10, -1e-10];
             let nudge = nudges[(s.uniform() * 9.0) as usize];
             X_WB.translation += d.n_AB_W * nudge;
             let touch = proved(&a, &X_WA, &b, &X_WB, sideways);
             counts[2] += 1;
-            // more than that is proved above, by the support points
+            // the upper bound is verified by the support points above
             assert!(
                 touch.phi > nudge - TOLERANCE,
                 "{a:?} at {X_WA:?}\n{b:?} at {X_WB:?}\n{touch:?} at touch, nudged {nudge}"

@@ -1,4 +1,4 @@
-//! Signed distance against a slow reference, apart, touching and overlapping.
+//! Signed distance compared with a slow reference: apart, touching and overlapping.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -8,7 +8,8 @@ use common::{Samples, random_hull, reference};
 use quasistep_geometry::{Distance, Shape, signed_distance};
 use quasistep_math::{Pose, Quat, Vec3};
 
-/// One shape of each kind that the reference knows; hulls are small, the reference is slow.
+/// One shape of each kind that the reference supports. Hulls are small because the reference is
+/// slow.
 fn shapes(s: &mut Samples) -> Vec<Shape> {
     vec![
         Shape::Sphere { radius: s.between(0.1, 0.6) },
@@ -49,7 +50,7 @@ fn all_pairs_agree_with_the_slow_reference() {
     assert!((200..800).contains(&overlaps), "{overlaps} of 960 overlap");
 }
 
-/// Moved along the normal by its distance, a pair touches exactly; the normal must survive that.
+/// A pair moved along its normal by its distance touches exactly; the normal must stay accurate.
 #[test]
 fn normals_survive_exact_touch() {
     let mut s = Samples::new(2);
@@ -73,7 +74,8 @@ fn normals_survive_exact_touch() {
                         "{a:?} {b:?}: {} at touch",
                         touch.phi
                     );
-                    // corner on corner has a whole fan of good normals; the shapes must separate along it
+                    // at corner against corner many normals are valid: the one given must separate
+                    // the shapes
                     let mut moved = X;
                     moved.translation += touch.n_AB_W * 1e-3;
                     let after = signed_distance(a, &X_WA, b, &moved).phi;
@@ -109,7 +111,7 @@ fn order_of_arguments_only_flips_the_normal() {
     }
 }
 
-/// A half-space's distance is the least height of the other shape, whatever that is.
+/// The distance of a half-space is the least height of the other shape's points.
 #[test]
 fn half_space_sees_the_lowest_point() {
     let mut s = Samples::new(4);
@@ -137,7 +139,7 @@ fn half_space_sees_the_lowest_point() {
     assert_eq!(far.phi, f64::INFINITY);
 }
 
-/// A ball against a cylinder, by regions: side, end, rim, inside.
+/// A ball against a cylinder, in each region: beside, above an end, at a rim, inside.
 #[test]
 fn ball_and_cylinder_agree_by_region() {
     let cylinder = Shape::Cylinder { radius: 0.5, half_length: 1.0 };
@@ -156,7 +158,8 @@ fn ball_and_cylinder_agree_by_region() {
     assert!((phi(0.0, 0.0) + 0.75).abs() < 1e-15);
 }
 
-/// Aligned and coincident placements, where axes tie and features are parallel.
+/// Aligned and coincident placements, where several axes are equally good and features are
+/// parallel.
 #[test]
 fn degenerate_placements_are_exact() {
     let unit = Shape::Box { half: [0.5; 3] };
@@ -174,7 +177,7 @@ fn degenerate_placements_are_exact() {
     assert!((phi(&unit, o, &unit, at(1.3, 1.4, 0.0)).phi - 0.5).abs() < 1e-12);
     assert!((phi(&unit, o, &unit, at(1.2, 1.2, 1.1)).phi - 0.3).abs() < 1e-12);
     assert!(phi(&unit, o, &unit, at(1.0, 1.0, 1.0)).phi.abs() < 1e-15);
-    // one in the other
+    // one inside the other
     assert!((phi(&unit, o, &unit, o).phi + 1.0).abs() < 1e-15);
     let ball = Shape::Sphere { radius: 0.1 };
     assert!((phi(&unit, o, &ball, o).phi + 0.6).abs() < 1e-15);

@@ -1,8 +1,8 @@
-//! Ellipsoids against every shape, proved case by case.
+//! Ellipsoids against every shape; each answer is verified.
 //!
-//! Along the answer's normal the support points are `phi` apart: no smaller distance is possible. The
-//! witness points lie in the shapes, `phi` apart: no larger one is, if the shapes are apart. In an
-//! overlap a search over all directions must not find a better one.
+//! The support points along the normal are `phi` apart, so no smaller distance is possible. The
+//! witness points lie in the shapes, `phi` apart, so no larger distance is possible for disjoint
+//! shapes. For overlaps, a search over all directions must not find a better normal.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -13,10 +13,10 @@ use quasistep_geometry::{Distance, NarrowPhase, Polytope, Shape, signed_distance
 use quasistep_math::{Pose, Quat, Vec3};
 use std::sync::Arc;
 
-/// What is asked of every distance, in m.
+/// Required accuracy of every distance, in m.
 const TOLERANCE: f64 = 1e-9;
 
-/// Eggs, discs and needles; `thin` are a hundred times as long as thick.
+/// Egg-shaped, disc-like and needle-like ellipsoids; `thin` ones have an aspect ratio of 100.
 fn ellipsoid(s: &mut Samples, thin: bool) -> Shape {
     let mut radii = [s.between(0.2, 1.0), s.between(0.2, 1.0), s.between(0.2, 1.0)];
     if thin {
@@ -40,7 +40,8 @@ fn others(s: &mut Samples, thin: bool) -> Vec<Shape> {
     ]
 }
 
-/// The best of a dense search and of climbs in small steps from the normals of points all over the surface of both.
+/// The best separation of a dense search and of small-step ascents from surface normals of both
+/// shapes, in m.
 fn best_of_search(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> f64 {
     let s = |n: Vec3| separation(a, X_WA, b, X_WB, n);
     let mut best = dense_search(a, X_WA, b, X_WB, 300);
@@ -82,8 +83,8 @@ fn best_of_search(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> f64 {
     best
 }
 
-/// Proves the answer, but for the search of directions in an overlap, to a share of the `size` of the shapes. Witness
-/// points may be beside the shapes by `sideways`, in m.
+/// Verifies the answer, relative to the `size` of the shapes, except for the search over directions
+/// in an overlap.
 fn proved(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, size: f64) -> Distance {
     let d = signed_distance(a, X_WA, b, X_WB);
     let say = || format!("{a:?} at {X_WA:?}\n{b:?} at {X_WB:?}\n{d:?}");
@@ -98,7 +99,7 @@ fn proved(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, size: f64) -> Distance
     d
 }
 
-/// Apart, overlapping, and at touch to a nudge; sizes are multiplied by `size`.
+/// Cases apart, overlapping and nearly touching; all lengths are multiplied by `size`.
 fn run(seed: u64, rounds: usize, thin: bool, size: f64, parallel: bool) {
     let mut s = Samples::new(seed);
     let mut counts = [0; 2];
@@ -193,7 +194,8 @@ fn sizes_do_not_matter() {
     }
 }
 
-/// Equal radii make a ball: the same distance, points and normal to rounding, wherever those of a ball are unique.
+/// Equal radii make a sphere: distance, points and normal agree with it to rounding, wherever they
+/// are unique.
 #[test]
 fn equal_radii_are_a_sphere() {
     let mut s = Samples::new(11);
@@ -205,7 +207,7 @@ fn equal_radii_are_a_sphere() {
             let (X_A, X_B) = (s.pose(0.3), s.pose(1.2));
             let [d, want] = [&egg, &ball].map(|a| narrow.signed_distance(a, &X_A, &b, &X_B));
             assert!((d.phi - want.phi).abs() < 1e-14, "{b:?}: {d:?}, of a ball {want:?}");
-            // deep inside another normal may be nearly as good
+            // deep inside, other normals may be nearly as good
             if want.phi > -0.05 {
                 let off = (d.p_WCa - want.p_WCa).max_abs().max((d.p_WCb - want.p_WCb).max_abs());
                 assert!(off < 1e-13, "{b:?}: {d:?}, of a ball {want:?}");
@@ -219,7 +221,7 @@ fn equal_radii_are_a_sphere() {
     }
 }
 
-/// Closed forms: on a plane, tip on tip, a point within and without.
+/// Closed forms: on a plane, tip against tip, a point inside and outside.
 #[test]
 fn closed_forms_hold() {
     let [a, b, c] = [0.5, 0.3, 0.2];
@@ -232,15 +234,16 @@ fn closed_forms_hold() {
     assert!((on_plane.phi - (1.0 - reach)).abs() < 1e-15);
     let tips = signed_distance(&egg, &at(0.0, 0.0, 0.0), &egg, &at(1.25, 0.0, 0.0));
     assert!((tips.phi - 0.25).abs() < 1e-15 && (tips.n_AB_W - Vec3::X).norm() < 1e-15);
-    // one within the other: out along the shortest axis
+    // concentric: the exit is along the shortest axis
     let within = signed_distance(&egg, &at(0.0, 0.0, 0.0), &egg, &at(0.0, 0.0, 0.0));
     assert!((within.phi + 2.0 * c).abs() < 1e-15 && within.n_AB_W.z.abs() > 1.0 - 1e-15);
-    // a ball at the centre of curvature of the long tip and beyond it has that tip nearest
+    // a ball off the centre, inside the centre of curvature of the long tip: the nearest surface
+    // point is that tip
     let ball = Shape::Sphere { radius: 0.01 };
     let tip = signed_distance(&egg, &at(0.0, 0.0, 0.0), &ball, &at(a - 0.5 * c * c / a, 0.0, 0.0));
     assert!((tip.phi + 0.5 * c * c / a + 0.01).abs() < 1e-15, "{tip:?}");
     assert!((tip.n_AB_W - Vec3::X).norm() < 1e-15);
-    // mass: that of the ball it is a linear image of
+    // mass: compared with the ball of which the ellipsoid is a linear image
     let m = egg.mass_properties(1000.0).unwrap();
     let volume = 4.0 / 3.0 * std::f64::consts::PI * a * b * c;
     assert!((m.mass - 1000.0 * volume).abs() < 1e-12);

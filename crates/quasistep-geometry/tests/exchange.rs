@@ -1,4 +1,4 @@
-//! A pair has one distance and one patch, whichever shape is A.
+//! A pair has the same distance and patch whichever shape is A.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -29,7 +29,7 @@ fn shape(s: &mut Samples, kind: usize) -> Shape {
     }
 }
 
-/// Level, nearly so, on a side, or askew.
+/// An aligned, nearly aligned, lying or random rotation.
 fn rotation(s: &mut Samples) -> Quat {
     let level = Quat::from_axis_angle(Vec3::Z, s.between(-3.0, 3.0));
     let tilt = 10.0_f64.powf(s.between(-9.0, -2.0));
@@ -41,10 +41,10 @@ fn rotation(s: &mut Samples) -> Quat {
     }
 }
 
-/// A pair that touches, overlaps or is a little apart along a direction, often upright.
+/// A pair that touches, overlaps or is slightly apart along a direction, which is often vertical.
 fn pair(s: &mut Samples, kinds: [usize; 2]) -> [(Shape, Pose); 2] {
     let a = shape(s, kinds[0]);
-    // shapes that are alike stand in no order of their own
+    // identical shapes are ordered by their relative pose only
     let b = if kinds[0] == kinds[1] && s.uniform() < 0.5 { a.clone() } else { shape(s, kinds[1]) };
     let X_WA = Pose::new(rotation(s), s.vec3(2.0));
     let way = if s.uniform() < 0.5 { Vec3::Z } else { s.vec3(1.0).try_normalize().unwrap() };
@@ -81,7 +81,7 @@ fn the_patch_of_b_and_a_is_that_of_a_and_b() {
         assert_eq!(ours.len(), theirs.len(), "{kinds:?}: {a:?} {b:?}");
         several += usize::from(ours.len() > 1);
         if kinds == [6, 6] {
-            // two clouds name their points after A and B
+            // features of two clouds are numbered by A and B, so they differ
             continue;
         }
         for (p, q) in ours.iter().zip(&theirs) {

@@ -1,4 +1,4 @@
-//! How contact points move with their shapes, against central differences of the patch itself.
+//! Derivatives of contact points, compared with central differences of the patch.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -10,7 +10,7 @@ use quasistep_geometry::{
 use quasistep_math::{Pose, Quat, Vec3};
 use std::sync::Arc;
 
-/// Turn in rad and shift in m; the differences are of fourth order.
+/// Step of the fourth-order differences: rotation in rad, translation in m.
 const STEP: f64 = 1e-4;
 
 fn shapes(s: &mut Samples) -> Vec<(&'static str, Shape)> {
@@ -40,20 +40,20 @@ fn shapes(s: &mut Samples) -> Vec<(&'static str, Shape)> {
     ]
 }
 
-/// Points around the origin, each a ball.
+/// A cloud of points around the origin, with a radius.
 fn random_cloud(s: &mut Samples) -> Shape {
     let points: Vec<Vec3> = (0..30).map(|_| s.vec3(0.7)).collect();
     let cloud = PointCloud::new(&points, None, 0.05, Choice::Nearest { k: 3 });
     Shape::Cloud(Arc::new(cloud.unwrap()))
 }
 
-/// `B` at a small motion: turned by `w` about `p`, shifted by `v`.
+/// The pose `X` after a small motion: rotated by `w` about `p`, translated by `v`.
 fn moved(X: &Pose, p: Vec3, w: Vec3, v: Vec3) -> Pose {
     let R = Quat::from_rotation_vector(w);
     Pose::new(R * X.rotation, p + v + R.rotate(X.translation - p))
 }
 
-/// Entries of a point that change: distance, normal, both points.
+/// The differentiable entries of a point: distance, normal, both witness points.
 fn entries(p: &ContactPoint) -> [f64; 10] {
     let (n, a, b) = (p.n_AB_W, p.p_WCa, p.p_WCb);
     [p.phi, n.x, n.y, n.z, a.x, a.y, a.z, b.x, b.y, b.z]
@@ -65,7 +65,8 @@ fn predicted(m: &ContactMotion, w: Vec3, v: Vec3) -> [f64; 10] {
     [phi, n.x, n.y, n.z, a.x, a.y, a.z, b.x, b.y, b.z]
 }
 
-/// Differences of a point along a motion at two steps; `None` if the features change, or the two do not agree.
+/// Central differences of a point for two step sizes; `None` if the features change or the two
+/// results differ.
 fn differences(
     narrow: &mut NarrowPhase,
     [a, b]: [&Shape; 2],
@@ -110,7 +111,7 @@ fn motions_of_every_pair_are_those_of_differences() {
                 let X_A = s.pose(0.5);
                 let mut X_B = s.pose(1.0);
                 if sample % 2 == 1 {
-                    // nearly level, from a quarter turn of any axis
+                    // a quarter turn about some axis, with a small rotation added
                     let quarter = |s: &mut Samples| {
                         let axis = Vec3::AXES[(3.0 * s.uniform()) as usize];
                         Quat::from_axis_angle(axis, std::f64::consts::FRAC_PI_2)
@@ -121,7 +122,7 @@ fn motions_of_every_pair_are_those_of_differences() {
                     X_B.translation = X_A.transform_point(s.vec3(0.5) + Vec3::Z * 3.0);
                 }
                 let d = narrow.signed_distance(&a, &X_A, &b, &X_B);
-                // to a small gap or overlap along the normal
+                // move the pair to a small gap or overlap along the normal
                 let goal = s.between(-0.05, 0.1);
                 X_B.translation -= d.n_AB_W * (d.phi - goal);
                 let margin = 0.3;
@@ -148,7 +149,7 @@ fn motions_of_every_pair_are_those_of_differences() {
                     let error =
                         got.iter().zip(&want).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()))
                             / size;
-                    // differences against differences say nothing
+                    // skip points whose derivative was itself a finite difference
                     if !motion.by_differences {
                         worst = worst.max(error);
                     }
@@ -167,8 +168,9 @@ fn motions_of_every_pair_are_those_of_differences() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Edges and capsules nearly along one another, and capsules that jut over a face: both ends of the stretch that they share,
-/// with a normal that turns a thousand times faster than the bodies. Differences over steps of 1e-4 m see none of it; these are over 1e-7 and less.
+/// Nearly parallel edges and capsules, and capsules that overhang a face: both ends of the shared
+/// stretch. The normal turns a thousand times faster than the bodies, so differences use steps of
+/// 1e-7 m and less instead of 1e-4 m.
 #[test]
 fn lines_along_one_another_move_as_differences_say() {
     let mut narrow = NarrowPhase::new();
@@ -218,12 +220,12 @@ fn lines_along_one_another_move_as_differences_say() {
             }
         }
     }
-    // rounding of 1e-16 m over 1e-7, and of normals across a gap of a millimetre
+    // rounding of 1e-16 m divided by a step of 1e-7, and of normals across a gap of 1 mm
     assert!(ends > 1100 && worst < 1e-6, "{ends}, {worst:e}");
 }
 
-/// Exactly parallel lines are nearest at any of their points, and a tilt takes the normal to that of either end: a kink,
-/// which differences would average over.
+/// Exactly parallel lines are a kink: all their points are nearest, and after a rotation either end
+/// is. Central differences would average both sides.
 #[test]
 fn parallel_lines_are_a_kink() {
     let mut narrow = NarrowPhase::new();
@@ -239,7 +241,8 @@ fn parallel_lines_are_a_kink() {
     assert!(motions.iter().all(|m| m.kink), "{motions:?}");
 }
 
-/// A ball exactly above an edge: one way its normal stays that of the face, the other way it turns about the edge.
+/// A ball exactly above an edge is a kink: moved one way its normal stays that of the face, moved
+/// the other way it turns about the edge.
 #[test]
 fn a_ball_exactly_above_an_edge_is_a_kink() {
     let mut narrow = NarrowPhase::new();
@@ -252,7 +255,7 @@ fn a_ball_exactly_above_an_edge_is_a_kink() {
     let hull = Shape::Polytope(Arc::new(Polytope::from_points(&corners).unwrap()));
     let tube = Shape::Cylinder { radius: 0.2, half_length: 0.15 };
     let rod = Shape::Capsule { radius: 0.05, half_length: 0.1 };
-    // the ball's centre, and a way that leads off the feature on one side and stays on it on the other
+    // ball centre, and a direction that leaves the feature on one side and stays on it on the other
     let edge = (Vec3::new(0.2, 0.03, 0.25), Vec3::X);
     let corner = (Vec3::new(0.2, 0.3, 0.25), Vec3::new(1.0, 2.0, 0.0));
     let end_of_edge = (Vec3::new(0.2 + 0.06, 0.3, 0.15 + 0.08), Vec3::Y);
@@ -287,8 +290,8 @@ fn a_ball_exactly_above_an_edge_is_a_kink() {
     }
 }
 
-/// The edge of a box lies level, or nearly so, on a narrower face: turned about the normal it is nearest to one of the
-/// face's sides, and its normal stays the face's up to 1e-5 rad.
+/// A box edge lies level, or nearly so, on a narrower face. Rotated about the normal it is nearest
+/// to one of the face's sides, and its normal stays the face's to 1e-5 rad.
 #[test]
 fn an_edge_level_on_a_face_that_it_juts_over_moves_as_differences_say() {
     let mut narrow = NarrowPhase::new();
@@ -297,7 +300,7 @@ fn an_edge_level_on_a_face_that_it_juts_over_moves_as_differences_say() {
     let mut s = Samples::new(9);
     let (mut compared, mut worst) = (0, 0.0_f64);
     for turned in [0.0, 1e-12, 1e-9, 1e-7, 2e-6, 2e-3] {
-        // leans by 5 mrad against the cube's upper edge
+        // tilted by 5 mrad against the cube's upper edge
         let lean = Quat::from_rotation_vector(Vec3::new(0.0, 0.005, turned));
         let X_A = Pose::new(lean, Vec3::new(-0.0605, 0.0, 0.02));
         let (mut points, mut motions) = (Vec::new(), Vec::new());
@@ -324,7 +327,8 @@ fn an_edge_level_on_a_face_that_it_juts_over_moves_as_differences_say() {
     assert!(compared >= 12 && worst < 1e-6, "{compared}, {worst:e}");
 }
 
-/// A square of points that lies level has four nearest points, and a fifth that is chosen by a hair; tilted it has not.
+/// A level square of points has four equally near points, so the choice of the fifth is a tie; a
+/// tilted one has no tie.
 #[test]
 fn ties_of_a_choice_are_told() {
     let mut narrow = NarrowPhase::new();
@@ -350,7 +354,7 @@ fn ties_of_a_choice_are_told() {
     }
 }
 
-/// What is not tied stays as it is under motions of a nanometre.
+/// A selection reported as not tied stays the same under motions of a nanometre.
 #[test]
 fn choices_that_are_not_tied_stay() {
     let mut narrow = NarrowPhase::new();

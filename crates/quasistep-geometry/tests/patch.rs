@@ -1,4 +1,4 @@
-//! Laws of contact patches.
+//! Properties of contact patches.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -34,7 +34,8 @@ fn cube_hull(half: f64) -> Shape {
     Shape::Polytope(Arc::new(Polytope::from_points(&points).unwrap()))
 }
 
-/// Points are apart from one another, witness points span each distance, features are unique.
+/// Checks that points are distinct, that witness points are `phi` apart, and that features are
+/// unique.
 fn well_formed(points: &[ContactPoint], margin: f64) {
     for (k, p) in points.iter().enumerate() {
         assert!(p.phi < margin);
@@ -45,7 +46,7 @@ fn well_formed(points: &[ContactPoint], margin: f64) {
             assert_eq!(p.n_AB_W, q.n_AB_W);
         }
     }
-    // a point amid others would carry nothing, unless it is lower than they are
+    // a point inside the hull of others would carry no load, unless it is lower
     let deepest = points.iter().map(|p| p.phi).fold(f64::INFINITY, f64::min);
     let Some(n) = points.first().map(|p| p.n_AB_W) else { return };
     let (u, w) = (n.any_orthogonal(), n.cross(n.any_orthogonal()));
@@ -142,14 +143,14 @@ fn capsule_on_box_and_plane_has_its_two_ends() {
     assert!(points.iter().all(|p| (p.p_WCa.y.abs() - 0.5).abs() < 1e-9), "{points:?}");
 }
 
-/// A box that rests on a box trembles by rounding; normal and features must not notice.
-/// A capsule juts over the edge of a box, as a peg held between two pads does. Tilted either way it touches that edge or the
-/// box's face, and keeps both ends of what they share, each with its own distance.
+/// A capsule overhangs the edge of a box, like a peg held between two pads. Tilted either way it
+/// touches that edge or the box's face. It keeps both ends of the shared stretch, each with its own
+/// distance.
 #[test]
 fn tilted_capsule_that_juts_over_an_edge_keeps_both_ends() {
     let capsule = Shape::Capsule { radius: 0.1, half_length: 0.3 };
     for tilt in [-0.03, -1e-3, -1e-4, -2e-5, -1e-6, 0.0, 1e-6, 2e-5, 1e-4, 1e-3, 0.03_f64] {
-        // along x, its left end in the middle of the box, its right one 0.1 m beyond the box
+        // along x: the left end above the middle of the box, the right one 0.1 m beyond the box
         let turn = Quat::from_rotation_vector(Vec3::Y * (FRAC_PI_2 + tilt));
         let X = Pose { rotation: turn, translation: Vec3::new(0.3, 0.02, 0.101) };
         let points = patch(&cube(0.5), &at(0.0, 0.0, -0.5), &capsule, &X, 0.05);
@@ -159,7 +160,7 @@ fn tilted_capsule_that_juts_over_an_edge_keeps_both_ends() {
         let [low, high] = if tilt < 0.0 { [0.0, 0.5] } else { [0.5, 0.0] };
         for (x, is_nearest) in [(low, true), (high, false)] {
             let point = points.iter().find(|p| (p.p_WCb.x - x).abs() < 0.01).unwrap();
-            // the axis's height above the face there less the radius, to the cosine of the tilt
+            // height of the axis above the face there less the radius, to second order in the tilt
             let height = 0.101 - (x - 0.3) * tilt - 0.1;
             assert!((point.phi - height).abs() < 0.2 * tilt * tilt + 1e-12, "{tilt}: {point:?}");
             assert!(!is_nearest || (point.phi - d.phi).abs() < 1e-12, "{tilt}: {point:?}, {d:?}");
@@ -221,7 +222,7 @@ fn can(radius: f64, half_length: f64) -> Shape {
     Shape::Cylinder { radius, half_length }
 }
 
-/// Lying along y at a height.
+/// Pose of a shape whose axis lies along y at height `z`, in m.
 fn lying(z: f64) -> Pose {
     Pose::new(Quat::from_axis_angle(Vec3::X, FRAC_PI_2), Vec3::new(0.0, 0.0, z))
 }
@@ -236,8 +237,8 @@ fn least(points: &[ContactPoint]) -> f64 {
     points.iter().map(|p| p.phi).fold(f64::INFINITY, f64::min)
 }
 
-/// Standing: points around the whole rim, on a plane, a box, a hull, a larger can and an equal one. A body that rocks
-/// over them does so at no less than 98 % of a disc's tipping slope.
+/// A standing cylinder has points around its whole rim: on a plane, a box, a hull, a larger
+/// cylinder and an equal one. It tips at no less than 98 % of a disc's tipping slope.
 #[test]
 fn standing_cylinder_has_points_around_its_rim() {
     let above = at(0.0, 0.0, 0.5);
@@ -268,7 +269,8 @@ fn standing_cylinder_has_points_around_its_rim() {
     }
 }
 
-/// Tilted on its rim: the lowest point to rounding, and the others as far as the margin reaches.
+/// A cylinder tilted on its rim has its lowest point to rounding, and all rim points within the
+/// margin.
 #[test]
 fn tilted_cylinder_keeps_its_lowest_point_and_its_rim() {
     let mut s = Samples::new(21);
@@ -283,7 +285,7 @@ fn tilted_cylinder_keeps_its_lowest_point_and_its_rim() {
             let points = patch(&floor, &X_WA, &can(0.2, 0.5), &X, d.phi + 0.02);
             well_formed(&points, d.phi + 0.02);
             assert!((least(&points) - d.phi).abs() < 1e-9, "{tilt}: {} {}", least(&points), d.phi);
-            // the points that are fixed to the rim and within the margin
+            // rim points fixed to the body that are within the margin
             let within = (0..16)
                 .filter(|k| {
                     let (sin, cos) = (PI / 8.0 * f64::from(*k)).sin_cos();
@@ -296,7 +298,7 @@ fn tilted_cylinder_keeps_its_lowest_point_and_its_rim() {
     }
 }
 
-/// Lying: the two ends of the line, cut where the floor ends.
+/// A lying cylinder has the two ends of its contact line, cut where the floor ends.
 #[test]
 fn lying_cylinder_has_the_two_ends_of_its_line() {
     let short = can(0.1, 0.3);
@@ -307,7 +309,7 @@ fn lying_cylinder_has_the_two_ends_of_its_line() {
         (cube(0.2), at(0.0, 0.0, -0.2), 0.4),
         (can(0.5, 0.2), at(0.0, 0.0, -0.2), 0.6),
         (can(0.2, 0.2), at(0.0, 0.0, -0.2), 0.4),
-        // along another cylinder, a capsule, and the edge of a box that stands on its edge
+        // on another cylinder, a capsule, and the edge of a box
         (can(0.5, 0.2), lying(-0.5), 0.4),
         (Shape::Capsule { radius: 0.5, half_length: 0.2 }, lying(-0.5), 0.4),
         (
@@ -332,23 +334,24 @@ fn lying_cylinder_has_the_two_ends_of_its_line() {
     }
 }
 
-/// A cap over the end of a box: points of the rim on the box, and where the box's edge cuts the rim.
+/// A cap over the end of a box: rim points over the box, and crossings of the box's edge with the
+/// rim.
 #[test]
 fn cap_is_cut_by_a_face_and_a_face_by_a_cap() {
-    // the box ends at x = 0.1 of a cap of radius 0.2
+    // the box covers the part with x < 0.1 of a cap of radius 0.2
     let half_off =
         patch(&cube(1.0), &at(-0.9, 0.0, -1.0), &can(0.2, 0.5), &at(0.0, 0.0, 0.5), 0.02);
     well_formed(&half_off, 0.02);
-    // eleven of the rim's sixteen, those from 67.5 degrees on, and two cuts
+    // eleven of the sixteen rim points, those from 67.5°, and two crossings
     assert_eq!(half_off.len(), 13, "{half_off:?}");
     let cut = half_off.iter().filter(|p| (p.p_WCa.x - 0.1).abs() < 1e-12).count();
     assert_eq!(cut, 2);
     assert!(half_off.iter().all(|p| p.phi.abs() < 1e-14 && p.p_WCa.x < 0.1 + 1e-12));
-    // a small box on a large cap: its corners
+    // a small box on a large cap gives the box's corners
     let corners = patch(&can(0.5, 0.5), &at(0.0, 0.0, -0.5), &cube(0.1), &at(0.1, 0.0, 0.1), 0.02);
     well_formed(&corners, 0.02);
     assert_eq!(corners.len(), 4);
-    // caps that overlap in part: rim points of each inside the other, five and three, and the two crossings
+    // partly overlapping caps: five and three rim points inside the other cap, and two crossings
     let lens = patch(&can(0.5, 0.5), &at(0.0, 0.0, -0.5), &can(0.4, 0.5), &at(0.6, 0.0, 0.5), 0.02);
     well_formed(&lens, 0.02);
     assert_eq!(lens.len(), 10, "{lens:?}");
@@ -359,7 +362,7 @@ fn cap_is_cut_by_a_face_and_a_face_by_a_cap() {
     assert_eq!(lens.iter().filter(crossing).count(), 2);
 }
 
-/// Two lines that lie along one another give two points: capsules, box edges, and one on the other.
+/// Parallel lines give two points: capsules, box edges, and one of each.
 #[test]
 fn parallel_lines_touch_in_two_points() {
     let rod = Shape::Capsule { radius: 0.1, half_length: 0.3 };
@@ -386,12 +389,12 @@ fn parallel_lines_touch_in_two_points() {
             }
         }
     }
-    // across one another: one point
+    // crossed at a right angle: one point
     let across = Pose::new(Quat::from_axis_angle(Vec3::Y, FRAC_PI_2), Vec3::new(0.0, 0.0, 0.1));
     assert_eq!(patch(&rod, &lying(-0.1), &rod, &across, 0.02).len(), 1);
 }
 
-/// What trembles by rounding keeps its points and their names.
+/// A cylinder or capsule whose pose changes by rounding keeps its points and their features.
 #[test]
 fn noise_does_not_change_the_features_of_round_patches() {
     let mut s = Samples::new(22);
@@ -443,7 +446,8 @@ fn noise_does_not_change_the_features_of_round_patches() {
     }
 }
 
-/// A bowl's underside: a ring of low corners inside a ring of higher ones. Both may carry load.
+/// A bowl's underside: a ring of low corners inside a ring of higher ones. Both rings may carry
+/// load.
 #[test]
 fn rounded_underside_keeps_its_low_points() {
     let mut corners = Vec::new();
@@ -463,7 +467,8 @@ fn rounded_underside_keeps_its_low_points() {
     assert!(low >= 4, "{low} low points: {points:?}");
 }
 
-/// Points of a rim are places of the body: they keep their names while it turns, slides, tilts and stands over an edge.
+/// Rim points are fixed to the body: they keep their features while it turns, slides, tilts or
+/// overhangs an edge.
 #[test]
 fn points_of_a_rim_go_with_the_body() {
     let mut s = Samples::new(23);

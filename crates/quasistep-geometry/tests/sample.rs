@@ -1,4 +1,4 @@
-//! Sampled points lie on the surface, evenly, and as many as were asked for.
+//! Sampled points lie on the surface, are evenly spread, and have the number wanted.
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // frames in monogram notation: X_BG
 
@@ -46,15 +46,15 @@ fn points_lie_on_the_surface_and_normals_leave_it() {
     }
 }
 
-/// Largest distance of a spot on the surface to the next sample, in units of `√(area/n)`: 0.71 for a
-/// square grid. Spots are the samples of a set ten times as dense.
+/// Largest distance of a surface point to the nearest sample, in units of `√(area/n)`; a square
+/// grid has 0.71. Surface points are taken from a set of samples ten times as dense.
 fn widest_hole(samples: &Samples, dense: &Samples, spacing: f64) -> f64 {
     let nearest =
         |p: &Vec3| samples.points.iter().map(|s| (*s - *p).norm()).fold(f64::INFINITY, f64::min);
     dense.points.iter().map(|p| nearest(p) / spacing).fold(0.0, f64::max)
 }
 
-/// By small triangles.
+/// Area of an ellipsoid as the sum of small triangles, in m².
 fn ellipsoid_area(radii: [f64; 3]) -> f64 {
     use std::f64::consts::{PI, TAU};
     let n = 400;
@@ -85,7 +85,7 @@ fn points_are_spread_evenly() {
         let samples = sample_surface(&parts, 1000).unwrap();
         let dense = sample_surface(&parts, 10_000).unwrap();
         let hole = widest_hole(&samples, &dense, (area / 1000.0).sqrt());
-        // a random set has holes of about 1.7
+        // a random set has holes of about 1.7 units
         assert!(hole < 1.3, "{shape:?}: {hole}");
     }
 }
@@ -100,7 +100,7 @@ fn hidden_points_are_left_out_and_replaced() {
         let inside = parts.iter().map(|(s, X)| distance(s, X, *p)).fold(f64::INFINITY, f64::min);
         assert!(inside.abs() < 1e-8, "{inside}");
     }
-    // two balls whose centres are a radius apart show three quarters of their surfaces
+    // two balls with centres one radius apart expose three quarters of their surfaces
     let left = samples.points.iter().filter(|p| p.x < 0.05).count();
     assert!((left as f64 - 496.0).abs() < 15.0, "{left}");
     assert_eq!(samples, sample_surface(&parts, 992).unwrap());
@@ -127,7 +127,7 @@ fn what_has_no_surface_is_refused() {
     none(sample_surface(&[], 10));
     none(sample_surface(&[(Shape::HalfSpace, Pose::IDENTITY)], 10));
     none(sample_triangles(&[Vec3::ZERO; 3], &[[0, 1, 2]], 10));
-    // one ball inside another one has nothing to show, but the other one has
+    // a ball inside another one has no exposed surface, but the outer one has
     let parts = [
         (Shape::Sphere { radius: 0.1 }, Pose::IDENTITY),
         (Shape::Sphere { radius: 0.2 }, Pose::IDENTITY),

@@ -16,7 +16,7 @@ fn hull_of_a_cube_with_clutter_is_the_cube() {
         let c = |k: i32| if i >> k & 1 == 1 { 1.0 } else { -1.0 };
         points.push(Vec3::new(c(0), c(1), c(2)));
     }
-    // inside, on faces, on edges, and twice
+    // points inside, on faces, on edges, and duplicates
     for _ in 0..200 {
         points.push(s.vec3(1.0));
         points.push(Vec3::new(1.0, s.between(-1.0, 1.0), s.between(-1.0, 1.0)));
@@ -54,9 +54,10 @@ fn hulls_are_closed_and_convex() {
     }
 }
 
-/// Solids with flat faces of many triangles, as files in single precision have them: a prism with many sides, a
-/// sphere of rings, a plate with rounded corners, at three sizes. Faces close, corners are where three of them meet,
-/// no point stands out, and the parts give the same polytope again.
+/// Solids with flat faces made of many triangles, in single precision as files have them: a prism
+/// with many sides, a sphere of rings, a plate with rounded corners, each at three sizes. Faces are
+/// closed, at least three of them meet in each corner, no point is outside, and the polytope can be
+/// rebuilt from its parts.
 #[test]
 fn hulls_of_tessellated_solids_have_their_faces() {
     let turn = |k: u32, n: u32| (std::f64::consts::TAU * f64::from(k) / f64::from(n)).sin_cos();
@@ -66,7 +67,7 @@ fn hulls_of_tessellated_solids_have_their_faces() {
     let mut s = Samples::new(3);
     for size in [1e-3, 1.0, 1e3] {
         let mut prism: Vec<Vec3> = ring(60, 1.0, -0.5).chain(ring(60, 1.0, 0.5)).collect();
-        // clutter within the caps, as a mesh has it
+        // random points in the caps, as a mesh has them
         prism.extend((0..2000).map(|_| Vec3::new(s.between(-0.7, 0.7), s.between(-0.7, 0.7), 0.5)));
         let sphere: Vec<Vec3> = (1..40)
             .flat_map(|k| ring(50, turn(k, 80).0, turn(k, 80).1))
@@ -82,7 +83,7 @@ fn hulls_of_tessellated_solids_have_their_faces() {
         for (name, points, faces) in
             [("prism", prism, Some(62)), ("sphere", sphere, None), ("plate", plate, Some(38))]
         {
-            // single precision, and somewhere else
+            // single precision, and away from the origin
             let single = |x: f64| f64::from((x * size) as f32);
             let points: Vec<Vec3> =
                 points.iter().map(|p| Vec3::new(single(p.x), single(p.y), single(p.z))).collect();
@@ -102,7 +103,7 @@ fn hulls_of_tessellated_solids_have_their_faces() {
             let faces: Vec<_> = hull.faces().iter().map(parts).collect();
             let again = Polytope::from_parts(hull.vertices().to_vec(), faces.clone());
             assert_eq!(again.as_ref(), Ok(&hull), "{name} of {size} m");
-            // a face that is missing, turned around or moved is noticed
+            // a missing, reversed or displaced face is detected
             let broken = |change: &dyn Fn(&mut Vec<FaceParts>)| {
                 let mut faces = faces.clone();
                 change(&mut faces);
@@ -132,14 +133,14 @@ fn points_without_a_volume_are_refused() {
     assert!(matches!(Polytope::from_points(&bad), Err(HullError::NotFinite { index: 4, .. })));
 }
 
-/// A capsule is a cylinder and two half balls; its limits are a ball and a long rod.
+/// A capsule's inertia has the right limits: a ball, and a long rod.
 #[test]
 fn capsule_inertia_has_the_right_limits() {
     let ball = Shape::Sphere { radius: 0.3 }.mass_properties(700.0).unwrap();
     let short = Shape::Capsule { radius: 0.3, half_length: 1e-9 }.mass_properties(700.0).unwrap();
     assert!((ball.mass - short.mass).abs() < 1e-5);
     assert!((ball.inertia.rows[0].x - short.inertia.rows[0].x).abs() < 1e-6);
-    // by rings of a fine lathe
+    // reference: sum over thin discs
     let (r, l, n) = (0.2, 0.5, 200_000);
     let (mut mass, mut side) = (0.0, 0.0);
     for k in 0..n {

@@ -1,4 +1,4 @@
-//! Laws of overlaps that can be ended along some directions only.
+//! Properties of patches of overlaps that can be ended along some directions only.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -30,7 +30,8 @@ fn moved(X: &Pose, d: Vec3) -> Pose {
     Pose::new(X.rotation, X.translation + d)
 }
 
-/// The least shift along a unit vector that ends the overlap, by bisection of the distance alone.
+/// The shortest shift along a unit vector that ends the overlap, in m, by bisection of the
+/// distance.
 fn shift(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, way: Vec3) -> f64 {
     let (mut low, mut high) = (0.0, 4.0);
     for _ in 0..40 {
@@ -41,7 +42,8 @@ fn shift(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, way: Vec3) -> f64 {
     high
 }
 
-/// The patch holds, its deepest point is how far its normal separates, and the shift that it demands is `least`.
+/// Checks the patch: its deepest point is the separation along its normal, and the shift that it
+/// requires is `least` (m).
 fn check(
     [a, b]: [&Shape; 2],
     [X_WA, X_WB]: [&Pose; 2],
@@ -58,14 +60,14 @@ fn check(
     let along = axes.iter().map(|u| u.dot(n).powi(2)).sum::<f64>().sqrt();
     let way = axes.iter().fold(Vec3::ZERO, |sum, u| sum + *u * u.dot(n)) * (1.0 / along);
     let wanted = -phi / along;
-    // along its normal the shapes are apart after this shift
+    // shifted by this much, the shapes are apart along the normal
     let after = signed_distance(a, X_WA, b, &moved(X_WB, way * (wanted + 1e-8)));
     assert!(after.phi > -1e-9, "{a:?} {b:?} {after:?}");
     assert!(wanted < least + 1e-7, "{a:?} {b:?} {axes:?}: {wanted} where {least} does");
     wanted
 }
 
-/// Of every pair of solids, along any direction: no shift ends the overlap that is less than the patch's.
+/// For every pair of solids and any direction: no shorter shift than the patch's ends the overlap.
 #[test]
 fn along_a_line_the_shift_is_the_least() {
     let mut s = Samples::new(31);
@@ -79,7 +81,7 @@ fn along_a_line_the_shift_is_the_least() {
                     continue;
                 }
                 let least = [way, -way].map(|u| shift(&a, &X_WA, &b, &X_WB, u));
-                // any length, and twice, is the same way
+                // scaled and repeated directions span the same line
                 let ways = [way * 0.3, way * -2.0];
                 let points = patch(&a, &X_WA, &b, &X_WB, &ways);
                 let least = least[0].min(least[1]);
@@ -90,7 +92,7 @@ fn along_a_line_the_shift_is_the_least() {
     }
 }
 
-/// In a plane: against shifts in a hundred directions.
+/// In a plane of directions: no shift in a hundred sampled directions is shorter.
 #[test]
 fn in_a_plane_the_shift_is_the_least() {
     let mut s = Samples::new(32);
@@ -115,11 +117,12 @@ fn in_a_plane_the_shift_is_the_least() {
             }
         }
     }
-    // directions 3.6 degrees apart
+    // sampled directions are 3.6° apart
     assert!(worst < 0.05, "{worst}");
 }
 
-/// A ball in the corner of a box is nearest to the top; along x it leaves by the side, along both by the nearer of two.
+/// A ball in a corner of a box, nearest to the top. If it may move along x only, it leaves by the x
+/// side; if it may move along x and y, by the nearer of the two sides.
 #[test]
 fn a_corner_has_a_face_for_each_way() {
     let (a, b) = (Shape::Box { half: [0.5; 3] }, Shape::Sphere { radius: 0.1 });
@@ -145,7 +148,7 @@ fn a_corner_has_a_face_for_each_way() {
     assert!(patch(&Shape::HalfSpace, &Pose::IDENTITY, &b, &Pose::IDENTITY, &[x]).is_empty());
 }
 
-/// Exactly between two ways out the first is taken, and rounding does not change it.
+/// Exactly between two exits the first is chosen, and rounding does not change that.
 #[test]
 fn rounding_does_not_choose_between_equals() {
     let mut s = Samples::new(33);

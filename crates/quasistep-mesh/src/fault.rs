@@ -1,42 +1,42 @@
-//! What is wrong with a file, and where.
+//! Errors in files, with their position.
 
-/// Where in a file something is wrong.
+/// Position of an error in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Nowhere in particular.
+    /// The file as a whole.
     Whole,
-    /// A line, from 1.
+    /// A line, counted from 1.
     Line(usize),
-    /// A byte, from 0.
+    /// A byte offset, counted from 0.
     Byte(usize),
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// Position of the error.
     pub place: Place,
     /// What was seen, and what would be valid.
     pub message: String,
 }
 
 impl Fault {
-    /// Somewhere.
+    /// An error at the given position.
     pub fn new(place: Place, message: impl Into<String>) -> Self {
         Self { place, message: message.into() }
     }
 
-    /// In the file as a whole.
+    /// An error of the file as a whole.
     pub fn whole(message: impl Into<String>) -> Self {
         Self::new(Place::Whole, message)
     }
 
-    /// In a line, from 1.
+    /// An error in a line, counted from 1.
     pub fn line(line: usize, message: impl Into<String>) -> Self {
         Self::new(Place::Line(line), message)
     }
 
-    /// At a byte, from 0.
+    /// An error at a byte offset, counted from 0.
     pub fn byte(byte: usize, message: impl Into<String>) -> Self {
         Self::new(Place::Byte(byte), message)
     }

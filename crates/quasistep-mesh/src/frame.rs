@@ -1,8 +1,8 @@
-//! Affine maps of scene graphs.
+//! Affine transforms of scene graphs.
 
 use quasistep_math::{Mat3, Vec3};
 
-/// `x → linear x + shift`.
+/// The map `x → linear x + shift`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Affine {
     pub linear: Mat3,
@@ -26,7 +26,7 @@ impl Affine {
         Self { shift, ..Self::IDENTITY }
     }
 
-    /// `other` first, then `self`.
+    /// Composition: applies `other` first, then `self`.
     pub fn after(&self, other: &Self) -> Self {
         Self { linear: self.linear * other.linear, shift: self.apply(other.shift) }
     }
@@ -35,7 +35,7 @@ impl Affine {
         self.linear * p + self.shift
     }
 
-    /// True if it turns the inside out: triangles then turn the other way round.
+    /// True if the determinant is negative, so that the orientation of triangles is reversed.
     pub fn mirrors(&self) -> bool {
         self.linear.determinant() < 0.0
     }

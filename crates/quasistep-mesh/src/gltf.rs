@@ -1,7 +1,7 @@
-//! glTF 2.0: `.gltf` and `.glb`.
+//! Reader of glTF 2.0: `.gltf` and `.glb`.
 //!
-//! The library reads the JSON; its types alone are used, because its readers of buffers panic on files that
-//! point outside of them.
+//! Of the library only the JSON types are used, because its buffer readers panic on invalid
+//! offsets.
 
 use crate::frame::Affine;
 use crate::open::Opener;
@@ -14,17 +14,17 @@ use gltf_json::{Accessor, Index, Material, Node, Root, buffer};
 use quasistep_math::{Mat3, Quat, Vec3};
 use std::collections::BTreeMap;
 
-/// Extensions that change where the data are; a file that needs one of these cannot be read without it.
+/// Compression extensions. A file that requires one of these cannot be read.
 const COMPRESSIONS: [&str; 2] = ["KHR_draco_mesh_compression", "EXT_meshopt_compression"];
 
-/// y up becomes z up: (x, y, z) → (x, −z, y), as Drake reads glTF.
+/// Rotation from y up to z up: (x, y, z) → (x, −z, y), as in Drake.
 const Z_UP: Mat3 = Mat3 { rows: [Vec3::X, Vec3::new(0.0, 0.0, -1.0), Vec3::Y] };
 
 struct Reader<'a, 'b> {
     root: &'a Root,
-    /// The binary chunk of a `.glb`.
+    /// Binary chunk of a `.glb` file.
     chunk: &'a [u8],
-    /// Buffers that have been opened, by URI.
+    /// Buffers opened so far, by URI.
     buffers: BTreeMap<&'a str, Vec<u8>>,
     open: &'a mut Opener<'b>,
     want: Want,
@@ -52,7 +52,7 @@ pub(crate) fn read(bytes: &[u8], want: Want, open: &mut Opener<'_>) -> Result<Me
         mesh: Mesh::default(),
         n_nodes: 0,
     };
-    // without a scene every node that is no child of another
+    // without a scene, the roots are all nodes that are not children
     let scene = root.scene.and_then(|k| root.get(k)).or(root.scenes.first());
     let roots = scene.map_or_else(
         || {
@@ -73,7 +73,7 @@ pub(crate) fn read(bytes: &[u8], want: Want, open: &mut Opener<'_>) -> Result<Me
     Ok(reader.mesh)
 }
 
-/// The JSON and the binary chunk of a `.glb` (glTF 2.0, 4.4).
+/// Splits a `.glb` file into its JSON and binary chunks (glTF 2.0, 4.4).
 fn chunks(bytes: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
     let (mut json, mut binary) = (None, &[][..]);
     let word = |at: usize| {
@@ -208,7 +208,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// The bytes of a view.
+    /// The bytes of a buffer view.
     fn view(&mut self, index: Index<buffer::View>) -> Result<&[u8], Fault> {
         let root = self.root;
         let view = root.get(index).ok_or_else(|| missing("buffer view", index.value()))?;
@@ -235,7 +235,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// The values of an accessor, `N` numbers each.
+    /// The values of an accessor, each with `N` numbers.
     fn values<const N: usize>(&mut self, index: Index<Accessor>) -> Result<Vec<[f64; N]>, Fault> {
         let root: &'a Root = self.root;
         let accessor = root.get(index).ok_or_else(|| missing("accessor", index.value()))?;
@@ -300,7 +300,7 @@ fn transform(node: &Node) -> Affine {
     Affine { linear: R * Mat3::diagonal(scale), shift: shift.into() }
 }
 
-/// The base colour, which a file gives as light, as sRGB.
+/// The base colour in sRGB; the file gives linear values.
 fn color(material: &Material) -> Option<[f32; 4]> {
     let [red, green, blue, alpha] = material.pbr_metallic_roughness.base_color_factor.0;
     let srgb = |c: f32| {

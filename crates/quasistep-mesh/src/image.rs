@@ -1,4 +1,4 @@
-//! Textures: PNG and JPEG pictures as they are, or smaller.
+//! Textures: PNG and JPEG images, reduced if they are large.
 
 use std::io::Cursor;
 use zune_jpeg::JpegDecoder;
@@ -6,25 +6,27 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-/// Bytes of a texture: a page with twenty of them stays below 30 MB. Larger ones are halved until they fit.
+/// Largest size of a texture, in bytes, so that a page with twenty textures is below 30 MB. Larger
+/// images are halved repeatedly.
 const MAX_BYTES: usize = 1 << 20;
-/// Pixels along a side: more than a link of a robot fills on a screen. Larger ones are halved until they fit.
+/// Largest number of pixels along a side, enough for a robot link on a screen. Larger images are
+/// halved repeatedly.
 const MAX_SIDE: usize = 2048;
-/// Pixels of a picture that is looked into: they take 256 MB for a moment.
+/// Most pixels of an image that is decoded; they take 256 MB temporarily.
 const MAX_PIXELS: usize = 1 << 26;
 
-/// A picture in a format that every browser draws.
+/// An image in a format that every browser supports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Image {
-    /// `image/png` or `image/jpeg`.
+    /// MIME type: `image/png` or `image/jpeg`.
     pub mime: &'static str,
-    /// The file.
+    /// Contents of the image file.
     pub bytes: Vec<u8>,
-    /// Mean of its pixels, weighted by their opacity: red, green, blue, sRGB, 0 to 1.
+    /// Mean colour of the pixels, weighted by opacity: red, green, blue in sRGB, from 0 to 1.
     pub mean_color: [f32; 3],
 }
 
-/// Pixels, four bytes each: red, green, blue, opacity.
+/// Decoded pixels, four bytes each: red, green, blue, opacity.
 struct Pixels {
     width: usize,
     height: usize,
@@ -32,11 +34,11 @@ struct Pixels {
 }
 
 impl Image {
-    /// Takes the bytes of a PNG or JPEG file.
+    /// An image from the bytes of a PNG or JPEG file.
     ///
     /// # Errors
     ///
-    /// What it is, if it is neither, or cannot be decoded, or is huge.
+    /// A message if the format is unknown, the image cannot be decoded, or it is too large.
     pub fn new(bytes: Vec<u8>) -> Result<Self, String> {
         let (mime, pixels) = match bytes.as_slice() {
             [0x89, b'P', b'N', b'G', ..] => ("image/png", Pixels::from_png(&bytes)?),
@@ -48,7 +50,7 @@ impl Image {
         let mut pixels = pixels;
         while image.bytes.len() > MAX_BYTES || pixels.width.max(pixels.height) > MAX_SIDE {
             pixels = pixels.half();
-            // a photograph takes more than a byte for a pixel
+            // a photograph takes more than one byte per pixel as PNG
             while pixels.width * pixels.height > MAX_BYTES {
                 pixels = pixels.half();
             }
@@ -117,7 +119,7 @@ impl Pixels {
         })
     }
 
-    /// A picture of half the size: means of two by two pixels.
+    /// The image at half the size: means of two by two pixels.
     fn half(&self) -> Self {
         let (width, height) = (self.width.div_ceil(2), self.height.div_ceil(2));
         let rgba = (0..width * height)

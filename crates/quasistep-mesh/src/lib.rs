@@ -1,10 +1,10 @@
 //! Triangle meshes with colours and textures, from the bytes of `.stl`, `.obj`, `.dae`, `.gltf`, `.glb`, `.ply` and
 //! `.msh` files.
 //!
-//! Bytes in, triangles out: this room opens no file. What a file refers to (buffers, materials, textures) it
-//! asks for by the relative path that the file gives; the caller says which of them may be opened.
+//! This crate opens no files. Referenced files (buffers, materials, textures) are requested from
+//! the caller by their relative path; the caller decides which may be opened.
 //!
-//! A [`Mesh`] is in m where the format has a unit, with z up:
+//! Vertices of a [`Mesh`] are in m if the format defines a unit. z is up:
 //!
 //! | format | unit | up |
 //! |---|---|---|
@@ -12,13 +12,13 @@
 //! | `.dae` | `<unit meter>` is applied | as they are; `<up_axis>` is not applied |
 //! | `.gltf`, `.glb` | m (glTF 2.0, 3.4) | y in the file becomes z: `(x, y, z) → (x, −z, y)` |
 //!
-//! These are the conventions of robot files. RViz and Coal apply the transforms of a COLLADA scene without the turn
-//! to y that Assimp adds at the root, and so do not see `up_axis`; files of either kind exist for one and the same link.
-//! Drake turns glTF's y up into z up.
+//! These are the conventions of robot files. RViz and Coal ignore the `up_axis` of COLLADA: they
+//! apply the scene's transforms without the rotation that Assimp adds at the root. Drake rotates
+//! glTF's y up to z up.
 //!
-//! Time and memory grow with the sizes of the files, not with what their headers promise; a scene graph that
-//! repeats its geometry is cut off at [`MAX_TRIANGLES`].
-#![allow(non_snake_case)] // maps between frames: X, R
+//! Time and memory are bounded by the file sizes, not by counts in headers. A scene graph that
+//! repeats its geometry is limited to [`MAX_TRIANGLES`].
+#![allow(non_snake_case)] // transforms between frames: X, R
 
 mod collada;
 mod fault;
@@ -45,74 +45,77 @@ use open::Opener;
 use quasistep_math::Vec3;
 use std::ops::Range;
 
-/// Triangles that a mesh may have: a few hundred thousand are usual for a scan; these take 360 MB.
+/// Most triangles of a mesh. A scan usually has a few hundred thousand; this many take 360 MB.
 pub const MAX_TRIANGLES: usize = 5_000_000;
-/// Nodes of a scene graph that are visited, and how deep they may be nested.
+/// Most nodes of a scene graph that are visited.
 const MAX_NODES: usize = 100_000;
 const MAX_DEPTH: usize = 200;
 
-/// Endings of the names of files that [`read`] knows.
+/// File extensions that [`read`] supports.
 pub const ENDINGS: [&str; 7] = ["stl", "obj", "dae", "gltf", "glb", "ply", "msh"];
 
 /// Triangles over shared vertices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
-    /// Corner points, all finite.
+    /// Vertices, all finite; in m if the format defines a unit.
     pub vertices: Vec<Vec3>,
-    /// Corners of each triangle as indices of `vertices`, counter-clockwise from outside if the file says so; at
-    /// least one triangle.
+    /// Indices of the corners of each triangle in `vertices`, counter-clockwise seen from outside
+    /// if the file is oriented; at least one triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// Objects and groups that the file names, in its order; all of it if it names none.
+    /// Objects and groups named by the file, in file order; one group if it names none.
     pub groups: Vec<Group>,
-    /// Runs of triangles that look alike; together all of them, in order.
+    /// Consecutive ranges of triangles with the same appearance; together they cover all triangles.
     pub parts: Vec<Part>,
-    /// Place of each vertex on its texture, u to the right and v down, 0 to 1 across the picture; empty if
-    /// no part has a texture.
+    /// Texture coordinates of each vertex, u to the right and v down, from 0 to 1 across the image;
+    /// empty if no part has a texture.
     pub uv: Vec<[f32; 2]>,
-    /// Red, green, blue of each vertex, sRGB; empty if the file has none.
+    /// Colour of each vertex, red, green, blue in sRGB; empty if the file has none.
     pub colors: Vec<[u8; 3]>,
-    /// Textures.
+    /// Texture images.
     pub images: Vec<Image>,
-    /// What of the looks could not be read, in a sentence each.
+    /// Notes about parts of the appearance that could not be read, one sentence each.
     pub notes: Vec<String>,
 }
 
 /// A named range of triangles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name; may be empty.
+    /// Name of the group; may be empty.
     pub name: String,
-    /// Its triangles.
+    /// Range of its triangles.
     pub triangles: Range<usize>,
 }
 
-/// A range of triangles that look alike.
+/// A range of triangles with the same appearance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its triangles.
+    /// Range of its triangles.
     pub triangles: Range<usize>,
-    /// Red, green, blue, opacity, sRGB, 0 to 1, if the file gives a colour; of a textured part the mean of its texture.
+    /// Red, green, blue (sRGB) and opacity, from 0 to 1, if the file gives a colour. For a textured
+    /// part it is the mean colour of the texture.
     pub color: Option<[f32; 4]>,
-    /// Texture, index of [`Mesh::images`].
+    /// Index of its texture in [`Mesh::images`].
     pub image: Option<usize>,
 }
 
-/// What a mesh is read for.
+/// Parts of a mesh that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// Its shape alone: no material and no texture is opened.
+    /// The geometry only; materials and textures are not opened.
     Shape,
-    /// Its looks too.
+    /// The geometry and the appearance.
     Looks,
 }
 
-/// Reads a mesh; `ending` of the file's name, in any case, tells the format. Polygons are cut into triangles;
-/// transforms of a scene graph are applied. `textures` remembers pictures from one mesh to the next.
+/// Reads a mesh. `ending` is the file extension, in any case, and determines the format. Polygons
+/// are divided into triangles, and transforms of a scene graph are applied. `textures` caches
+/// images between meshes.
 ///
 /// # Errors
 ///
-/// Another ending, bytes that are not of that format, buffers that cannot be opened, no triangle, or a coordinate that
-/// is not finite. Materials and textures that cannot be read are [`Mesh::notes`].
+/// An unknown extension; bytes that are not of this format; buffers that cannot be opened; no
+/// triangle; a coordinate that is not finite. Materials and textures that cannot be read are
+/// reported in [`Mesh::notes`].
 pub fn read<'a>(
     ending: &str,
     bytes: &[u8],
@@ -163,14 +166,14 @@ impl Mesh {
         }
     }
 
-    /// Says how the triangles since the last part look.
+    /// Ends a part: sets the appearance of the triangles since the last part.
     fn end_part(&mut self, color: Option<[f32; 4]>, image: Option<usize>) {
         let start = self.parts.last().map_or(0, |part| part.triangles.end);
         let end = self.triangles.len();
         if end == start {
             return;
         }
-        // the mean of a texture is what those see who cannot draw it
+        // viewers without textures show the mean colour
         let color = image.map_or(color, |i| {
             let [red, green, blue] = self.images[i].mean_color;
             Some([red, green, blue, color.map_or(1.0, |c| c[3])])
@@ -181,7 +184,7 @@ impl Mesh {
         }
     }
 
-    /// Fills in what holds for the whole, and checks it.
+    /// Fills in defaults for the whole mesh, and checks it.
     fn finish(&mut self) -> Result<(), Fault> {
         self.end_part(None, None);
         if self.triangles.is_empty() {

@@ -1,37 +1,37 @@
-//! Lines of a file with their numbers.
+//! Iterates over lines of a file with line numbers.
 
-/// Goes through bytes line by line; a line ends with `\n`, `\r\n` or `\r`.
+/// Reads bytes line by line; a line ends with `\n`, `\r\n` or `\r`.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     bytes: &'a [u8],
-    /// Where the next line starts.
+    /// Offset of the next line, in bytes.
     at: usize,
-    /// Number of the line read last, from 1.
+    /// Number of the last line read, from 1.
     number: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// Before the first line.
+    /// Starts before the first line.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, number: 0 }
     }
 
-    /// Where the next line starts, in bytes.
+    /// Offset of the next line, in bytes.
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// Number of the line read last, from 1.
+    /// Number of the last line read, from 1.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Bytes that are left.
+    /// Number of bytes not read yet.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// The next line that holds more than blanks.
+    /// The next line that is not blank.
     pub fn next_filled(&mut self) -> Option<&'a [u8]> {
         loop {
             let line = self.next()?.trim_ascii();

@@ -1,10 +1,10 @@
-//! MuJoCo's `.msh`: four counts (vertices, normals, places on the texture, faces), then their numbers, all of four bytes, little end
-//! first (MuJoCo's XML reference, asset/mesh/file).
+//! Reader of MuJoCo's `.msh`: four counts (vertices, normals, texture coordinates, faces), then the
+//! numbers, all of four bytes, little endian (MuJoCo's XML reference, asset/mesh/file).
 
 use crate::{Fault, Mesh};
 use quasistep_math::Vec3;
 
-/// Bytes of the counts.
+/// Size of the counts, in bytes.
 const HEADER: usize = 16;
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Mesh, Fault> {
@@ -18,7 +18,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Mesh, Fault> {
     };
     let [n_vertices, n_normals, n_places, n_faces] =
         [vertices, normals, places, faces].map(|word| u64::from(u32::from_le_bytes(word)));
-    // counts of 2³² leave room for their sum
+    // counts below 2³² cannot overflow this sum
     let promised = 4 * (4 + 3 * n_vertices + 3 * n_normals + 2 * n_places + 3 * n_faces);
     if promised != bytes.len() as u64 {
         return Err(Fault::byte(

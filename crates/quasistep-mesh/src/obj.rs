@@ -1,7 +1,7 @@
-//! Wavefront `.obj` and its `.mtl`.
+//! Reader of Wavefront `.obj` and `.mtl`.
 //!
-//! Read here, without a library: those there are (tobj) panic on an index of a texture before the first, know
-//! neither lines that continue after a backslash nor the number of a line, and cut concave polygons wrongly.
+//! It uses no library: the existing one (tobj) panics on a texture index before the first, supports
+//! neither line continuation nor line numbers, and triangulates concave polygons wrongly.
 
 use crate::open::Opener;
 use crate::polygon::triangulate;
@@ -9,20 +9,20 @@ use crate::{Fault, Mesh, Want};
 use quasistep_math::Vec3;
 use std::collections::BTreeMap;
 
-/// How a material looks.
+/// Appearance of a material.
 #[derive(Clone, Debug, Default)]
 struct Material {
     color: Option<[f32; 4]>,
     texture: Option<String>,
 }
 
-/// What has been read so far.
+/// State of reading a file.
 struct Reader {
     mesh: Mesh,
     want: Want,
     positions: Vec<Vec3>,
     places: Vec<[f32; 2]>,
-    /// Vertex of the mesh for each position and texture place of the file.
+    /// Index of the mesh vertex for each pair of position and texture coordinates in the file.
     vertices: BTreeMap<(usize, Option<usize>), u32>,
     materials: BTreeMap<String, Material>,
 }
@@ -37,7 +37,7 @@ pub(crate) fn read(bytes: &[u8], want: Want, open: &mut Opener<'_>) -> Result<Me
         vertices: BTreeMap::new(),
         materials: BTreeMap::new(),
     };
-    // an `o` and the `g` after it, as programs write them, name the same faces
+    // an `o` followed by a `g`, as programs write them, names one group
     let (mut group, mut start) = (String::new(), 0);
     let mut material = Material::default();
     for (number, line) in whole_lines(&text) {
@@ -85,7 +85,8 @@ pub(crate) fn read(bytes: &[u8], want: Want, open: &mut Opener<'_>) -> Result<Me
 }
 
 impl Reader {
-    /// A polygon: corners `position/place/normal`, from 1, or backwards from −1.
+    /// Adds a polygon: corners `position/texture/normal`, counted from 1, or from the end with
+    /// negative numbers.
     fn face(&mut self, corners: &str, line: usize) -> Result<(), Fault> {
         let mut indices = Vec::new();
         for corner in corners.split_whitespace() {
@@ -133,7 +134,7 @@ impl Reader {
     }
 }
 
-/// Lines with their numbers from 1; one that ends with a backslash goes on in the next.
+/// Lines with their numbers from 1; a line that ends with a backslash continues in the next.
 fn whole_lines(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut lines = text.lines().enumerate();
     std::iter::from_fn(move || {
@@ -148,7 +149,7 @@ fn whole_lines(text: &str) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// The first numbers of a line.
+/// The first `N` numbers of a line.
 fn numbers<const N: usize>(line: &str) -> Option<[f64; N]> {
     let mut words = line.split_whitespace();
     let mut values = [0.0; N];
@@ -158,7 +159,7 @@ fn numbers<const N: usize>(line: &str) -> Option<[f64; N]> {
     Some(values)
 }
 
-/// An index from 0 of `count` things, counted from 1, or backwards from −1.
+/// Zero-based index among `count` items from a number counted from 1, or from the end if negative.
 fn index(word: &str, count: usize) -> Option<usize> {
     let k: i64 = word.parse().ok()?;
     let k = if k < 0 { count as i64 + k } else { k - 1 };
@@ -190,7 +191,7 @@ fn read_materials(text: &str, materials: &mut BTreeMap<String, Material>) {
             }
             ("d", Some([alpha])) => opacity(material, alpha),
             ("Tr", Some([clear])) => opacity(material, 1.0 - clear),
-            // options of the map stand before its name
+            // options precede the file name
             ("map_Kd", _) if rest.starts_with('-') => {
                 material.texture =
                     rest.split_whitespace().last().map(|path| path.replace('\\', "/"));
@@ -199,7 +200,7 @@ fn read_materials(text: &str, materials: &mut BTreeMap<String, Material>) {
             _ => {}
         }
     }
-    // programs that mean opaque write d 0 or Tr 1 as well
+    // opacity 0 is taken as opaque: some programs write d 0 or Tr 1 so
     for color in materials.values_mut().filter_map(|m| m.color.as_mut()).filter(|c| c[3] == 0.0) {
         color[3] = 1.0;
     }

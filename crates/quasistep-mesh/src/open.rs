@@ -1,19 +1,19 @@
-//! What a mesh file refers to, opened once each and not without end.
+//! Opens files referenced by a mesh, each once, within limits.
 
 use crate::{Image, Mesh};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Opens what a file refers to: the bytes at a path relative to that file.
+/// Opens a referenced file: returns the bytes at a path relative to the mesh file.
 pub type Open<'a> = &'a mut dyn FnMut(&str) -> io::Result<Vec<u8>>;
 
-/// Files that one mesh may refer to, and their bytes in all: those of robots refer to ten and 10 MB.
+/// Most files referenced by one mesh; those of robots reference up to ten files with 10 MB.
 const MAX_FILES: usize = 64;
 const MAX_BYTES: usize = 1 << 29;
-/// Pictures of one mesh that are looked into: each takes part of a second.
+/// Most images of one mesh that are decoded; each takes part of a second.
 const MAX_IMAGES: usize = 64;
 
-/// Pictures that were looked into before, by their bytes: meshes of one robot share textures.
+/// Decoded images by their bytes, because meshes of a robot share textures.
 #[derive(Debug, Default)]
 pub struct Textures(BTreeMap<Vec<u8>, Result<Image, String>>);
 
@@ -28,13 +28,13 @@ impl Textures {
     }
 }
 
-/// Opens files by the paths that a file gives.
+/// Opens files by the paths or URIs in a mesh file.
 pub(crate) struct Opener<'a> {
     open: Open<'a>,
     pictures: &'a mut Textures,
     files: usize,
     bytes: usize,
-    /// Textures by the name that the file gives: index of [`Mesh::images`], none if it cannot be drawn.
+    /// Textures by the name in the file: index in [`Mesh::images`], `None` if unusable.
     textures: BTreeMap<String, Option<usize>>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Opener<'a> {
         Self { open, pictures, files: 0, bytes: 0, textures: BTreeMap::new() }
     }
 
-    /// The bytes of a file.
+    /// The bytes of the file at a path.
     pub fn path(&mut self, path: &str) -> Result<Vec<u8>, String> {
         if self.files == MAX_FILES {
             return Err(format!("`{path}` is one file too many; a mesh may refer to {MAX_FILES}"));
@@ -57,7 +57,7 @@ impl<'a> Opener<'a> {
         Ok(bytes)
     }
 
-    /// The bytes that a URI stands for: data in it, or a file.
+    /// The bytes of a URI: embedded data, or a file.
     pub fn uri(&mut self, uri: &str) -> Result<Vec<u8>, String> {
         if let Some(data) = uri.strip_prefix("data:") {
             use base64::Engine;
@@ -68,12 +68,12 @@ impl<'a> Opener<'a> {
         self.path(&unescape(uri))
     }
 
-    /// What became of a texture that has been looked for.
+    /// The result for a texture that was requested before.
     pub fn known(&self, name: &str) -> Option<Option<usize>> {
         self.textures.get(name).copied()
     }
 
-    /// A texture under the name that the file gives it; what keeps it from being drawn is noted once.
+    /// The texture with this name. A reason why it cannot be drawn is noted once.
     pub fn texture(
         &mut self,
         mesh: &mut Mesh,
@@ -87,7 +87,7 @@ impl<'a> Opener<'a> {
             read(self)
                 .and_then(|bytes| self.pictures.image(bytes).map_err(|e| format!("`{name}` {e}")))
         } else {
-            // nothing is remembered of these: a hostile file has many
+            // not cached, because a hostile file may have many
             return None;
         };
         let index = match image {
@@ -105,7 +105,7 @@ impl<'a> Opener<'a> {
     }
 }
 
-/// `%20` and its like as the bytes that they stand for.
+/// Decodes percent escapes such as `%20`.
 fn unescape(uri: &str) -> String {
     let mut out = Vec::with_capacity(uri.len());
     let mut rest = uri.as_bytes();

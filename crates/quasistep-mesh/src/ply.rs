@@ -1,38 +1,38 @@
-//! Polygon files `.ply`: text or binary of either byte order.
+//! Reader of `.ply` polygon files: text, or binary of either byte order.
 
 use crate::polygon::triangulate;
 use crate::{Fault, Lines, Mesh, Place, Scalar, Want, number, shown, words};
 use quasistep_math::Vec3;
 
-/// A vertex as the file holds it.
+/// A vertex of the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vertex {
-    /// Position.
+    /// Position, in the file's unit.
     pub point: [f64; 3],
-    /// Normal, if the file has them and they were asked for; of any length.
+    /// Normal of any length, if the file has normals and they were wanted.
     pub normal: Option<[f64; 3]>,
-    /// Red, green, blue, 0 to 255, if the file has them.
+    /// Red, green, blue, from 0 to 255, if the file has colours.
     pub color: Option<[f64; 3]>,
 }
 
-/// What is done with the rows of a file, in its order.
+/// Receiver of the vertices and faces of a file, in file order.
 pub trait Rows {
-    /// True if normals are asked for.
+    /// True if normals are wanted.
     fn wants_normals(&self) -> bool {
         false
     }
 
-    /// Makes room; `count` has been held against the length of the file.
+    /// Reserves memory; `count` was checked against the length of the file.
     fn reserve(&mut self, count: usize, normals: bool);
 
-    /// Takes a vertex.
+    /// Receives a vertex.
     ///
     /// # Errors
     ///
-    /// What is wrong with it; the file is then not read on.
+    /// An error in the vertex; reading then stops.
     fn vertex(&mut self, vertex: &Vertex, place: &dyn Fn() -> Place) -> Result<(), Fault>;
 
-    /// Takes a face: its corners, as indices from 0.
+    /// Receives a face: its corners, as indices from 0.
     ///
     /// # Errors
     ///
@@ -42,14 +42,14 @@ pub trait Rows {
     }
 }
 
-/// How the numbers after the header are written.
+/// Encoding of the data after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Text,
     Binary { big_endian: bool },
 }
 
-/// A kind of thing that the file lists.
+/// An element of the file, such as `vertex`, with its properties.
 #[derive(Debug)]
 struct Element {
     name: String,
@@ -61,13 +61,13 @@ struct Element {
 #[derive(Debug)]
 struct Property {
     name: String,
-    /// Kind of the number of items, if this is a list.
+    /// Type of the count, if this property is a list.
     list: Option<Scalar>,
     kind: Scalar,
 }
 
 impl Element {
-    /// Bytes of one of them, if all are of one length; else the fewest that it can have.
+    /// Size of one item in bytes, or the smallest possible size if sizes vary.
     fn least_size(&self) -> usize {
         self.properties.iter().map(|p| p.list.unwrap_or(p.kind).size()).sum()
     }
@@ -77,24 +77,25 @@ impl Element {
     }
 }
 
-/// Which property of a vertex is which number.
+/// Meaning of the properties of a vertex.
 #[derive(Debug)]
 struct Roles {
-    /// For each property its place among [`NAMES`].
+    /// Index in [`NAMES`] of each property.
     of: Vec<Option<usize>>,
     normals: bool,
-    /// Factor that makes colours end at 255.
+    /// Factor that scales colours to a maximum of 255.
     colors: Option<f64>,
 }
 
 /// Properties of a vertex that are read.
 const NAMES: [&str; 9] = ["x", "y", "z", "nx", "ny", "nz", "red", "green", "blue"];
 
-/// Reads a file; vertices and faces go to `gather`.
+/// Reads a file; passes vertices and faces to `gather`.
 ///
 /// # Errors
 ///
-/// A header that is none, or promises more than the file holds; no element `vertex`; what `gather` says.
+/// An invalid header; a count that exceeds the file's length; no element `vertex`; errors of
+/// `gather`.
 pub fn read(bytes: &[u8], gather: &mut dyn Rows) -> Result<(), Fault> {
     let (encoding, elements, mut lines) = header(bytes)?;
     let mut roles = None;
@@ -144,7 +145,7 @@ fn header(bytes: &[u8]) -> Result<(Encoding, Vec<Element>, Lines<'_>), Fault> {
     let mut elements: Vec<Element> = Vec::new();
     while let Some(line) = lines.next() {
         let n = lines.number();
-        // remarks may hold anything
+        // comments are skipped
         if matches!(words(line).next(), None | Some(b"comment" | b"obj_info")) {
             continue;
         }
@@ -251,7 +252,7 @@ fn find_roles(vertex: &Element, wants_normals: bool) -> Result<Roles, Fault> {
 }
 
 impl Roles {
-    /// A vertex from its numbers.
+    /// A vertex from its values in the order of [`NAMES`].
     fn vertex(&self, values: [f64; 9]) -> Vertex {
         let [x, y, z, nx, ny, nz, red, green, blue] = values;
         Vertex {
@@ -262,7 +263,7 @@ impl Roles {
     }
 }
 
-/// True if a list tells the corners of a face.
+/// True if a list property has the corners of a face.
 fn is_corners(element: &Element, property: &Property) -> bool {
     element.name == "face" && matches!(property.name.as_str(), "vertex_indices" | "vertex_index")
 }
@@ -274,7 +275,7 @@ fn read_text(
     gather: &mut dyn Rows,
 ) -> Result<(), Fault> {
     let Element { name, count, .. } = element;
-    // a number and what parts it from the next: two bytes
+    // a number and its separator take at least two bytes
     let least = element.properties.len().saturating_mul(*count).saturating_mul(2);
     if least > lines.left() + 1 {
         return Err(Fault::line(
@@ -335,7 +336,7 @@ fn read_text(
     Ok(())
 }
 
-/// Where the element's data end.
+/// Reads a binary element; returns the offset of its end.
 fn read_binary(
     element: &Element,
     roles: &Roles,
@@ -402,7 +403,7 @@ fn read_binary(
     Ok(at)
 }
 
-/// A mesh while its file is read.
+/// Receiver that builds a mesh.
 struct Gather {
     mesh: Mesh,
     want: Want,
@@ -435,7 +436,7 @@ impl Rows for Gather {
     }
 }
 
-/// Reads a mesh.
+/// Reads a mesh from a `.ply` file.
 pub(crate) fn read_mesh(bytes: &[u8], want: Want) -> Result<Mesh, Fault> {
     let mut gather = Gather { mesh: Mesh::default(), want };
     read(bytes, &mut gather)?;

@@ -1,20 +1,20 @@
-//! Polygons cut into triangles.
+//! Triangulation of polygons.
 
 use quasistep_math::Vec3;
 
-/// Corners of a polygon that is cut by ears, which takes the cube of their number in the worst case: 28 MB of such
-/// polygons take ten seconds. Larger ones are taken for convex.
+/// Most corners of a polygon that is triangulated by ear clipping, which has cubic worst-case cost:
+/// 28 MB of such polygons take ten seconds. Larger ones are treated as convex.
 const MAX_CORNERS: usize = 64;
 
-/// Triangles of a simple polygon as indices of its corners, turning as it does. A convex one is a fan around its first
-/// corner; another loses ears, corner by corner.
+/// Triangulates a simple polygon; corner indices, in the polygon's orientation. A convex polygon
+/// becomes a fan around its first corner; another is triangulated by ear clipping.
 pub(crate) fn triangulate(corners: &[Vec3]) -> Vec<[usize; 3]> {
     let n = corners.len();
     let fan = || (1..n.saturating_sub(1)).map(|k| [0, k, k + 1]).collect();
     if !(4..=MAX_CORNERS).contains(&n) {
         return fan();
     }
-    // Newell's normal: twice the area, whatever the shape
+    // Newell's normal: twice the vector area, for any shape
     let normal = (0..n).fold(Vec3::ZERO, |sum, k| {
         let (a, b) = (corners[k] - corners[0], corners[(k + 1) % n] - corners[0]);
         sum + a.cross(b)
@@ -42,7 +42,7 @@ pub(crate) fn triangulate(corners: &[Vec3]) -> Vec<[usize; 3]> {
             };
             turn(ear) > 0.0 && !left.iter().any(inside)
         };
-        // one that crosses itself may have none
+        // a self-intersecting polygon may have no ear
         let Some(k) = (0..m).find(is_ear) else { break };
         triangles.push(at(k));
         left.remove(k);
@@ -55,10 +55,10 @@ pub(crate) fn triangulate(corners: &[Vec3]) -> Vec<[usize; 3]> {
 mod tests {
     use super::*;
 
-    /// The triangles of a concave polygon cover it once: their areas are all positive and add up to its own.
+    /// The triangles of a concave polygon have positive areas that add up to its area.
     #[test]
     fn triangles_of_a_concave_polygon_have_its_area() {
-        // an L with arms of width 1 in a square of side 3: area 5, whatever corner comes first
+        // an L with arms of width 1 in a square of side 3: area 5, for every first corner
         let outline = [[0.0, 0.0], [3.0, 0.0], [3.0, 1.0], [1.0, 1.0], [1.0, 3.0], [0.0, 3.0]];
         for first in 0..outline.len() {
             let corners: Vec<Vec3> = (0..6)

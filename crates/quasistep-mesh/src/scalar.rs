@@ -1,32 +1,32 @@
 //! Numbers in binary files and in text.
 
-/// A kind of number in a binary file.
+/// Type of a number in a binary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
-    /// Whole, 1 byte, with a sign.
+    /// Signed integer, 1 byte.
     I8,
-    /// Whole, 1 byte.
+    /// Unsigned integer, 1 byte.
     U8,
-    /// Whole, 2 bytes, with a sign.
+    /// Signed integer, 2 bytes.
     I16,
-    /// Whole, 2 bytes.
+    /// Unsigned integer, 2 bytes.
     U16,
-    /// Whole, 4 bytes, with a sign.
+    /// Signed integer, 4 bytes.
     I32,
-    /// Whole, 4 bytes.
+    /// Unsigned integer, 4 bytes.
     U32,
-    /// Whole, 8 bytes, with a sign.
+    /// Signed integer, 8 bytes.
     I64,
-    /// Whole, 8 bytes.
+    /// Unsigned integer, 8 bytes.
     U64,
-    /// IEEE 754, 4 bytes.
+    /// IEEE 754 floating point, 4 bytes.
     F32,
-    /// IEEE 754, 8 bytes.
+    /// IEEE 754 floating point, 8 bytes.
     F64,
 }
 
 impl Scalar {
-    /// Bytes of one number.
+    /// Size of the type, in bytes.
     pub const fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -36,12 +36,12 @@ impl Scalar {
         }
     }
 
-    /// True for whole numbers.
+    /// True for integer types.
     pub const fn is_whole(self) -> bool {
         !matches!(self, Self::F32 | Self::F64)
     }
 
-    /// The number that starts at `at`; NaN if the bytes end before it does.
+    /// The number at offset `at`, in bytes; NaN if the bytes end before its end.
     pub fn read(self, bytes: &[u8], at: usize, big_endian: bool) -> f64 {
         let bytes = bytes.get(at..).unwrap_or_default();
         macro_rules! number {
@@ -68,19 +68,19 @@ impl Scalar {
     }
 }
 
-/// A number in text; also the words that programs print for what is none.
+/// A number in text. Spellings of NaN and infinity are accepted too.
 pub fn number(word: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(word).ok()?;
     if let Ok(x) = text.parse() {
         return Some(x);
     }
-    // `-nan(ind)`, `1.#QNAN`, `1.#INF` of some C libraries
+    // spellings of some C libraries: `-nan(ind)`, `1.#QNAN`, `1.#INF`
     let lower = text.to_ascii_lowercase();
     let none = ["nan(", "-nan(", "1.#", "-1.#"];
     none.iter().any(|start| lower.starts_with(start)).then_some(f64::NAN)
 }
 
-/// A word of a file for a message: at most 40 characters of it, none that would garble a terminal.
+/// A word of a file for messages: at most 40 characters, with control characters replaced.
 pub fn shown(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(160)]);
     let mut short: String =

@@ -1,17 +1,17 @@
-//! `.stl`, text or binary.
+//! Reader of `.stl`, text or binary.
 
 use crate::{Fault, Mesh};
 use quasistep_math::Vec3;
 use std::io::Cursor;
 
-/// Bytes before the triangles of a binary file, and of each triangle.
+/// Bytes before the triangles of a binary file.
 const HEADER: usize = 84;
 const TRIANGLE: u64 = 50;
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Mesh, Fault> {
     let mut bytes = bytes.to_vec();
-    // Some programs begin the free 80 bytes of a binary file with the word that tells a text
-    // file. The length decides: it is 84 + 50 per triangle.
+    // Some binary files begin with `solid`, the first word of a text file. So the length decides: a
+    // binary file has 84 + 50 bytes per triangle.
     if let Some(&[a, b, c, d]) = bytes.get(HEADER - 4..HEADER) {
         let count = u64::from(u32::from_le_bytes([a, b, c, d]));
         let promised = HEADER as u64 + TRIANGLE * count;

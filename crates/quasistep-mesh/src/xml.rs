@@ -1,27 +1,27 @@
-//! XML documents of bounded size and work.
+//! XML parsing with bounds on size and time.
 
 use roxmltree::{Document, Error, ParsingOptions};
 
-/// Elements and texts of a document, 100 bytes each; a robot of 10 000 links has some 200 000.
+/// Most nodes of a document, 100 bytes each; a robot of 10 000 links has about 200 000.
 const MOST_NODES: u32 = 4_000_000;
-/// Attributes of an element; the parser compares each with all others. MuJoCo's elements have up to 40.
+/// Most attributes of an element; the parser compares all pairs. MuJoCo's elements have up to 40.
 const MOST_ATTRIBUTES: usize = 1000;
 
 /// Parses a document.
 ///
 /// # Errors
 ///
-/// The line, and what is wrong: no XML, too many nodes, or too many attributes of an element.
+/// Line number and message: invalid XML, too many nodes, or too many attributes of an element.
 pub fn parse(text: &str) -> Result<Document<'_>, (usize, String)> {
     check(text)?;
     parse_checked(text).map_err(|e| (e.pos().row as usize, e.to_string()))
 }
 
-/// Parses a document that was [`check`]ed; the caller looks into the error.
+/// Parses a document for which [`check`] succeeded.
 ///
 /// # Errors
 ///
-/// What the parser says.
+/// The parser's error.
 pub fn parse_checked(text: &str) -> Result<Document<'_>, Error> {
     Document::parse_with_options(
         text,
@@ -29,11 +29,11 @@ pub fn parse_checked(text: &str) -> Result<Document<'_>, Error> {
     )
 }
 
-/// Counts attributes before the parser does.
+/// Counts attributes before parsing.
 ///
 /// # Errors
 ///
-/// The line of an element with too many.
+/// Line number and message for an element with too many attributes.
 pub fn check(text: &str) -> Result<(), (usize, String)> {
     let (mut quote, mut attributes) = (None, 0_usize);
     for (at, &byte) in text.as_bytes().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! One triangle in every format, and files that are broken or mean harm.
+//! One triangle in every format, and damaged or hostile files.
 #![allow(missing_docs)]
 
 use quasistep_math::Vec3;
@@ -14,7 +14,8 @@ fn looks(ending: &str, bytes: &[u8]) -> Result<Mesh, Fault> {
     read(ending, bytes, Want::Looks, &mut nothing, &mut Textures::default())
 }
 
-/// A triangle with its corners at 0, (1, 0, 0) and (0, 2, 0), in binary STL.
+/// A triangle with corners 0, (1, 0, 0) and (0, 2, 0) as binary STL, with `promised` triangles in
+/// the header.
 fn stl(promised: u32) -> Vec<u8> {
     let mut bytes = vec![b's'; 80];
     bytes.extend(promised.to_le_bytes());
@@ -24,7 +25,7 @@ fn stl(promised: u32) -> Vec<u8> {
     bytes
 }
 
-/// The triangle in MuJoCo's format, with so many vertices promised.
+/// The triangle in MuJoCo's format, with `promised` vertices in the header.
 fn msh(promised: u32) -> Vec<u8> {
     let mut bytes: Vec<u8> = [promised, 0, 0, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
     let numbers: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0];
@@ -82,7 +83,7 @@ fn every_format_reads_the_same_triangle() {
         assert_eq!(mesh.vertices, flat, "{ending}");
         assert_eq!(mesh.triangles, [[0, 1, 2]], "{ending}");
     }
-    // units and the transforms of the scene are applied, up_axis is not
+    // units and scene transforms are applied, up_axis is not
     let mesh = looks("dae", dae("").as_bytes()).unwrap();
     let raised: Vec<Vec3> = flat.iter().map(|p| *p + Vec3::Z * 0.5).collect();
     assert!(mesh.vertices.iter().zip(&raised).all(|(a, b)| (*a - *b).norm() < 1e-12), "{mesh:?}");
@@ -132,7 +133,7 @@ fn broken_files_say_what_is_wrong() {
     }
 }
 
-/// Neither entities nor references that repeat themselves cost more than the file.
+/// Entities and repeated references cost no more than the file's size allows.
 #[test]
 fn hostile_files_are_bounded() {
     let entities = dae("").replacen(
@@ -142,7 +143,7 @@ fn hostile_files_are_bounded() {
     );
     let outcome = looks("dae", entities.replacen("0 0 0 1000", "&f; 0 0 1000", 1).as_bytes());
     assert!(outcome.is_err());
-    // ten nodes, each with ten of the next: 10^30 triangles if they were followed
+    // ten nodes, each with ten references to the next: 10^30 triangles without a limit
     let mut nodes = String::from("<library_nodes>");
     for level in 0..30 {
         let _ = write!(nodes, "<node id=\"n{level}\">");
@@ -167,7 +168,7 @@ fn hostile_files_are_bounded() {
     assert!(error.contains("nodes"), "{error}");
 }
 
-/// Random bytes changed, cut and doubled: an answer or a sentence, never a panic.
+/// Random bytes changed, removed and doubled: a mesh or an error, never a panic.
 #[test]
 fn mutated_files_do_not_panic() {
     let mut state = 7_u64;

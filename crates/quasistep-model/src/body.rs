@@ -1,17 +1,17 @@
-//! Bodies, as they are declared and as they stand in a model.
+//! Bodies: their declaration, and their form in a model.
 
 use crate::{BodyInertia, JointKind};
 use quasistep_math::Pose;
 use std::ops::Range;
 
-/// `q = multiplier q_leader + offset`: a joint that follows another one.
+/// A mimic joint: `q = multiplier q_leader + offset`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mimic {
-    /// Index of the body whose joint leads; it has one dof and may itself be a mimic.
+    /// Index of the body whose joint leads. That joint has one dof and may be a mimic joint itself.
     pub body: usize,
     /// Factor on the leader's coordinate.
     pub multiplier: f64,
-    /// Added to it, in m or rad.
+    /// Offset, in m or rad.
     pub offset: f64,
 }
 
@@ -24,61 +24,64 @@ pub struct BodyDef {
     pub name: String,
     /// Unique name of the joint, by convention `model.joint`.
     pub joint_name: String,
-    /// Index of the parent body, which was added before.
+    /// Index of the parent body, which must have been added before.
     pub parent: usize,
-    /// Pose of the joint's fixed frame F in the parent's frame.
+    /// Pose of the joint's fixed frame F in the parent body's frame.
     pub X_PF: Pose,
-    /// How the body moves against F.
+    /// Kind of joint between F and the body.
     pub joint: JointKind,
     /// Mass, centre of mass and rotational inertia.
     pub inertia: BodyInertia,
-    /// `[lower, upper]` of the joint's coordinate, in m or rad; one-dof joints only. Infinite ends
-    /// are no limit.
+    /// Position limits `[lower, upper]`, in m or rad; one-dof joints only. Infinite values mean no
+    /// limit.
     pub limits: Option<[f64; 2]>,
-    /// Follow another joint.
+    /// The joint that this joint follows, if it is a mimic joint.
     pub mimic: Option<Mimic>,
     /// False if gravity does not act on this body (or is compensated).
     pub gravity: bool,
 }
 
-/// What resists the motion of a joint, driven or not: one entry per rate of the joint, or none for no resistance.
+/// Resistance of a joint, driven or not. Each list has one entry per rate of the joint, or none for
+/// zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JointResistance {
     /// Viscous damping `d`, in N·s/m or N·m·s/rad, ≥ 0: the force `−d v`.
     pub damping: Vec<f64>,
-    /// Dry friction, in N or N·m, ≥ 0: the largest force against the motion, and the largest that holds at rest.
+    /// Dry friction, in N or N·m, ≥ 0: the largest friction force, in motion and at rest.
     pub friction: Vec<f64>,
-    /// Inertia of what turns with the joint beside the bodies, a motor's rotor through its gear for one: in kg or kg·m², ≥ 0.
+    /// Inertia of parts that turn with the joint in addition to the bodies, such as a motor's rotor
+    /// through its gear, in kg or kg·m², ≥ 0.
     pub armature: Vec<f64>,
     /// Friction of the surface that a planar joint or a slide moves on.
     pub support: Option<Support>,
 }
 
-/// Friction of the surface that a planar joint or a slide moves on, with the ellipsoid of Goyal, Ruina and Papadopoulos (1991)
-/// for its limit surface:
+/// Friction of the surface on which a planar joint or a slide moves. Its limit surface is the
+/// ellipsoid of Goyal, Ruina and Papadopoulos (1991):
 ///
 /// ```text
-/// f_x² + f_y² + (m/r)² ≤ (mu N)²         and of all these the force and torque that take the most power from (v_x, v_y, w)
+/// f_x² + f_y² + (m/r)² ≤ (mu N)²
 /// ```
 ///
-/// The force acts at the origin of the body; a slide has `|f| ≤ mu N`.
+/// The friction force and torque are those in the ellipsoid that dissipate the most power at the
+/// velocity (v_x, v_y, w). The force acts at the body's origin. For a slide, `|f| ≤ mu N`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Support {
-    /// Coefficient `mu`, ≥ 0.
+    /// Coefficient of friction `mu`, ≥ 0.
     pub friction: f64,
     /// Normal force `N` on the surface.
     pub load: SupportLoad,
-    /// Radius `r` at which friction has its torque against turning, in m, ≥ 0: 2/3 of that of a disc under even pressure; 0 for
-    /// none, and of a slide.
+    /// Effective radius `r` of friction torque, in m, ≥ 0. For a disc under uniform pressure it is
+    /// 2/3 of the disc's radius. 0 means no torque, and is required for a slide.
     pub spin_radius: f64,
 }
 
 /// Normal force on a support.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SupportLoad {
-    /// So much, in N, ≥ 0.
+    /// A given force, in N, ≥ 0.
     Newtons(f64),
-    /// The weight of the body and of what it carries, across the plane or the slide.
+    /// The weight of the body and of all it carries, normal to the plane or slide.
     Weight,
 }
 
@@ -91,25 +94,25 @@ pub struct Body {
     pub joint_name: String,
     /// Index of the parent body, smaller than this body's; 0 for the world.
     pub parent: usize,
-    /// Pose of the joint's fixed frame F in the parent's frame.
+    /// Pose of the joint's fixed frame F in the parent body's frame.
     pub X_PF: Pose,
-    /// How the body moves against F; its axis is unit.
+    /// Kind of joint between F and the body; its axis has unit length.
     pub joint: JointKind,
-    /// The joint's entries of `q`; empty for fixed and mimic joints.
+    /// Range of the joint's coordinates in `q`; empty for fixed and mimic joints.
     pub q: Range<usize>,
-    /// The joint's entries of `v`; empty for fixed and mimic joints.
+    /// Range of the joint's rates in `v`; empty for fixed and mimic joints.
     pub v: Range<usize>,
     /// Mass, centre of mass and rotational inertia.
     pub inertia: BodyInertia,
-    /// `[lower, upper]` of the joint's own coordinate, as given.
+    /// Limits `[lower, upper]` of the joint's own coordinate as given, in m or rad.
     pub limits: Option<[f64; 2]>,
-    /// The joint that this one follows. Chains are resolved: `mimic.body` has a coordinate of its
-    /// own.
+    /// The joint that this joint follows, if it is a mimic joint. Chains are resolved: the joint of
+    /// `mimic.body` has its own coordinate.
     pub mimic: Option<Mimic>,
     /// False if gravity does not act on this body.
     pub gravity: bool,
-    /// What resists the joint's motion.
+    /// Resistance of the joint.
     pub resistance: JointResistance,
-    /// The joint's entries of `Kinematics::columns`.
+    /// Range of the joint's columns in `Kinematics::columns`.
     pub(crate) columns: Range<usize>,
 }

@@ -1,4 +1,4 @@
-//! From declared bodies to a checked model.
+//! Builds a checked model from declared bodies.
 
 use crate::model::{Model, PositionLimit, WORLD};
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
 use quasistep_math::{Pose, Quat};
 use std::collections::BTreeSet;
 
-/// A rotation may be this far from unit length when it is given; it is normalised then.
+/// Largest deviation of a given rotation from unit length; rotations are normalised.
 const UNIT_TOLERANCE: f64 = 1e-6;
 
-/// Collects bodies, parents first. Body 0 is the world and is there from the start.
+/// Collects bodies, parents first. Body 0 is the world; it exists from the start.
 #[derive(Clone, Debug)]
 pub struct ModelBuilder {
     bodies: Vec<Body>,
@@ -25,7 +25,7 @@ impl Default for ModelBuilder {
 }
 
 impl ModelBuilder {
-    /// A model with nothing but the world.
+    /// A builder with the world only.
     pub fn new() -> Self {
         let world = Body {
             name: "world".into(),
@@ -49,7 +49,7 @@ impl ModelBuilder {
         }
     }
 
-    /// Number of bodies so far, the world included: the index of the next one.
+    /// Number of bodies so far, including the world; this is the index of the next body.
     pub fn n_bodies(&self) -> usize {
         self.bodies.len()
     }
@@ -59,7 +59,7 @@ impl ModelBuilder {
     /// # Errors
     ///
     /// If the parent is unknown, a name is taken, or the joint, its limits or the inertia are
-    /// impossible. The builder is then as before.
+    /// invalid. The builder is then unchanged.
     pub fn add_body(&mut self, def: BodyDef) -> Result<usize, ModelError> {
         let BodyDef { name, joint_name, parent, X_PF, mut joint, inertia, limits, mimic, gravity } =
             def;
@@ -89,7 +89,7 @@ impl ModelBuilder {
             if joint.n_v() != 1 {
                 return Err(ModelError::LimitsOnJoint { joint: joint_name, kind: joint.word() });
             }
-            // a NaN fails the comparison; an infinite end is fine only on its own side
+            // NaN fails this comparison; an infinite limit is valid on its own side only
             if !(lower <= upper && lower < f64::INFINITY && upper > f64::NEG_INFINITY) {
                 return Err(ModelError::Limits { joint: joint_name, lower, upper });
             }
@@ -119,12 +119,13 @@ impl ModelBuilder {
         Ok(index)
     }
 
-    /// Says what resists the joint of a body that was added.
+    /// Sets the resistance of the joint of a body.
     ///
     /// # Errors
     ///
-    /// If a number is negative or not finite, or there are neither as many as the joint has rates nor none; a support on a joint
-    /// that is neither planar nor a slide, or follows another one.
+    /// If a number is negative or not finite; if a list is neither empty nor as long as the joint's
+    /// number of rates; if a support is given for a joint that is neither planar nor a slide, or
+    /// that is a mimic joint.
     ///
     /// # Panics
     ///
@@ -141,7 +142,7 @@ impl ModelBuilder {
             ("armature", &resistance.armature),
         ] {
             let n = body.joint.n_v();
-            // written so that a NaN is refused
+            // this form refuses NaN
             let valid = values.iter().all(|x| *x >= 0.0 && x.is_finite());
             if !valid || !(values.is_empty() || values.len() == n) {
                 let joint = body.joint_name.clone();
@@ -171,12 +172,12 @@ impl ModelBuilder {
         Ok(())
     }
 
-    /// Lays out `q` and `v` in the order of the bodies and resolves mimic joints.
+    /// Assigns the entries of `q` and `v` in body order, and resolves mimic joints.
     ///
     /// # Errors
     ///
     /// If a mimic joint has no leader with one dof, follows itself, or has limits that its leader
-    /// cannot meet.
+    /// cannot satisfy.
     pub fn build(self) -> Result<Model, ModelError> {
         let mut bodies = self.bodies;
         let resolved = (0..bodies.len())
@@ -212,14 +213,14 @@ impl ModelBuilder {
 fn checked_pose(X: &Pose) -> Option<Pose> {
     let a = X.rotation.to_array();
     let norm = a.iter().map(|c| c * c).sum::<f64>().sqrt();
-    // written so that a NaN is refused
+    // this form refuses NaN
     if !((norm - 1.0).abs() <= UNIT_TOLERANCE && X.translation.is_finite()) {
         return None;
     }
     Quat::try_normalize(a).map(|rotation| Pose::new(rotation, X.translation))
 }
 
-/// Follows a chain of mimic joints to the joint that has a coordinate.
+/// Follows a chain of mimic joints to the joint that has its own coordinate.
 fn resolve_mimic(bodies: &[Body], index: usize) -> Result<Option<Mimic>, ModelError> {
     let mut follower = &bodies[index];
     let Some(mut mimic) = follower.mimic else { return Ok(None) };
@@ -241,7 +242,7 @@ fn resolve_mimic(bodies: &[Body], index: usize) -> Result<Option<Mimic>, ModelEr
             });
         }
         let Some(next) = leader.mimic else { return Ok(Some(mimic)) };
-        // q = m (m' q' + o') + o
+        // compose: q = m (m' q' + o') + o
         mimic = Mimic {
             body: next.body,
             multiplier: mimic.multiplier * next.multiplier,
@@ -249,14 +250,15 @@ fn resolve_mimic(bodies: &[Body], index: usize) -> Result<Option<Mimic>, ModelEr
         };
         follower = leader;
     }
-    // more links than joints: the follower reached last lies on a loop
+    // more links than joints: the last joint reached is on a loop
     Err(ModelError::MimicLoop {
         joint: follower.joint_name.clone(),
         leader: bodies[mimic.body].joint_name.clone(),
     })
 }
 
-/// One limit per dof: those of mimic joints tighten the limits of the joint they follow.
+/// One limit per dof. Limits of mimic joints are converted to their leader's coordinate and
+/// intersected with its limits.
 fn collect_limits(bodies: &[Body]) -> Result<Vec<PositionLimit>, ModelError> {
     let unlimited = [f64::NEG_INFINITY, f64::INFINITY];
     let mut bounds: Vec<[f64; 2]> = bodies
@@ -267,7 +269,7 @@ fn collect_limits(bodies: &[Body]) -> Result<Vec<PositionLimit>, ModelError> {
         let (Some(mimic), Some([lower, upper])) = (body.mimic, body.limits) else { continue };
         let Mimic { multiplier: m, offset, body: leader } = mimic;
         let [a, b] = if m == 0.0 {
-            // the joint stands still at its offset: all or nothing
+            // multiplier 0: the joint stays at its offset, so its limits hold always or never
             if lower <= offset && offset <= upper { unlimited } else { [1.0, -1.0] }
         } else {
             let ends = [(lower - offset) / m, (upper - offset) / m];
@@ -296,7 +298,7 @@ fn collect_limits(bodies: &[Body]) -> Result<Vec<PositionLimit>, ModelError> {
         .collect())
 }
 
-/// Damping, dry friction and armature of each dof; those of a joint that follows resist the joint that it follows.
+/// Damping, dry friction and armature of each dof, including those of its mimic joints.
 fn collect_resistance(bodies: &[Body], n_v: usize) -> [Vec<f64>; 3] {
     let [mut damping, mut friction, mut armature] = [const { Vec::new() }; 3];
     for all in [&mut damping, &mut friction, &mut armature] {
@@ -320,13 +322,14 @@ fn collect_resistance(bodies: &[Body], n_v: usize) -> [Vec<f64>; 3] {
     [damping, friction, armature]
 }
 
-/// Columns that move each body, ascending, one list after the other.
+/// For each body, the columns that move it, ascending; returned as one list and the start of each
+/// part.
 fn collect_paths(bodies: &[Body]) -> (Vec<u32>, Vec<u32>) {
     let mut path_start = vec![0_u32];
     let mut paths: Vec<u32> = Vec::new();
     for (index, body) in bodies.iter().enumerate() {
         if index != WORLD {
-            // a parent comes before its children, so its list is complete
+            // a parent precedes its children, so its list is complete
             let parent = path_start[body.parent] as usize..path_start[body.parent + 1] as usize;
             paths.extend_from_within(parent);
             paths.extend(body.columns.clone().map(|c| c as u32));

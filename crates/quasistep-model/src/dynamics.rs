@@ -4,8 +4,9 @@
 //! tau = Σ_B J_Bᵀ m_B g          M = Σ_B J_Bᵀ I_B J_B + diag(armature)          V = −Σ_B m_B g · p_WBcm
 //! ```
 //!
-//! The mass matrix is the composite-rigid-body one: the entry of two columns on one path is the
-//! inertia of everything outboard of the outer one, so each pair is visited once.
+//! The mass matrix is computed by the composite rigid body algorithm. The entry of two columns on
+//! one path uses the inertia of all bodies outboard of the outer column, so each pair is visited
+//! once.
 
 use crate::rigid_inertia::RigidInertia;
 use crate::{Kinematics, Model};
@@ -14,7 +15,7 @@ use quasistep_math::Vec3;
 impl Model {
     /// Adds the generalised force of gravity, `Σ Jᵀ m g` over bodies with `gravity == true`.
     ///
-    /// `g` is the acceleration of free fall in W, in m/s². `tau` has length `n_v`, in N and N·m.
+    /// `g` is the gravitational acceleration in W, in m/s². `tau` has length `n_v`, in N and N·m.
     ///
     /// # Panics
     ///
@@ -28,8 +29,8 @@ impl Model {
         }
     }
 
-    /// Adds the generalised force of a force at the point `p_W` and a torque on `body`, all in W,
-    /// in m, N and N·m. `tau` has length `n_v`.
+    /// Adds the generalised force of a force `f_W` (N) at the point `p_W` (m) and a torque (N·m) on
+    /// `body`, all in W. `tau` has length `n_v`, in N and N·m.
     ///
     /// # Panics
     ///
@@ -50,8 +51,8 @@ impl Model {
         }
     }
 
-    /// Potential energy of gravity, `−Σ m g · p_WBcm` over bodies with `gravity == true`, in J; zero
-    /// when all their centres of mass are at the world's origin.
+    /// Gravitational potential energy `−Σ m g · p_WBcm` over bodies with `gravity == true`, in J.
+    /// It is zero if all centres of mass are at the world's origin.
     pub fn potential_energy(&self, kin: &Kinematics, g: Vec3) -> f64 {
         let with_weight = self.bodies.iter().zip(&kin.p_WBcm).filter(|(body, _)| body.gravity);
         with_weight.map(|(body, p_Wcm)| -body.inertia.mass * g.dot(*p_Wcm)).sum()
@@ -59,7 +60,8 @@ impl Model {
 
     /// Writes the mass matrix `M(q)`, `n_v × n_v`, row-major: kinetic energy is `½ vᵀ M v`, in J.
     ///
-    /// Symmetric to the bit, positive semidefinite; zero rows where a dof moves no mass.
+    /// The matrix is exactly symmetric and positive semidefinite. A dof that moves no mass has a
+    /// zero row.
     ///
     /// # Panics
     ///
@@ -71,8 +73,9 @@ impl Model {
         self.mass_entries(kin, |row, column, entry| out[row * n_v + column] += entry);
     }
 
-    /// Hands every contribution `(row, column, value)` to the mass matrix `M(q)` to `add`, armature of joints too, both
-    /// triangles: only dofs of one tree share entries, so a caller may keep blocks.
+    /// Calls `add` with every contribution `(row, column, value)` to the mass matrix `M(q)`, in
+    /// both triangles, including armature. Only dofs of one tree share entries, so the caller may
+    /// store diagonal blocks.
     pub fn mass_entries(&self, kin: &Kinematics, mut add: impl FnMut(usize, usize, f64)) {
         for (i, body) in self.bodies.iter().enumerate().skip(1) {
             let RigidInertia { mass, p_Wcm, I_cm_W } = kin.composite[i];
@@ -82,7 +85,8 @@ impl Model {
             let path = self.path(i);
             for k in body.columns.clone() {
                 let column = &kin.columns[k];
-                // momentum of everything outboard for unit rate, about its centre of mass
+                // linear and angular momentum of the outboard bodies at unit rate, about their
+                // centre of mass
                 let momentum = (column.v_Wo_W + column.w_W.cross(p_Wcm)) * mass;
                 let spin = I_cm_W * column.w_W;
                 for other in path.iter().map(|&index| index as usize).take_while(|&o| o <= k) {
@@ -90,7 +94,7 @@ impl Model {
                     let entry = (c.v_Wo_W + c.w_W.cross(p_Wcm)).dot(momentum) + c.w_W.dot(spin);
                     let (row, col) = (column.dof as usize, c.dof as usize);
                     add(row, col, entry);
-                    // both orders of a pair, also when a mimic joint gives them the same dof
+                    // both orders of a pair, also if a mimic joint gives both columns the same dof
                     if other != k {
                         add(col, row, entry);
                     }

@@ -1,21 +1,21 @@
-//! What can be wrong with a model or a configuration, in words for the person who wrote it.
+//! Errors in a model or a configuration.
 
 use quasistep_math::Vec3;
 
-/// No rigid body has these mass properties.
+/// Mass properties that no rigid body can have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InertiaError {
-    /// The mass is negative or not a number.
+    /// The mass is negative or not finite.
     #[error("mass is {mass}; it must be a finite number ≥ 0 kg")]
     Mass {
-        /// Mass seen, in kg.
+        /// Mass given, in kg.
         mass: f64,
     },
-    /// The centre of mass is not a point.
+    /// The centre of mass is not finite.
     #[error("centre of mass is ({}, {}, {}); it must be finite, in m", com.x, com.y, com.z)]
     CentreOfMass {
-        /// Point seen.
+        /// Point given, in m.
         com: Vec3,
     },
     /// An entry of the inertia is infinite or NaN.
@@ -30,10 +30,10 @@ pub enum InertiaError {
         j: usize,
         /// First entry, in kg·m².
         ij: f64,
-        /// Its mirror image.
+        /// The mirrored entry, in kg·m².
         ji: f64,
     },
-    /// Inertia without mass.
+    /// The inertia is not zero although the mass is.
     #[error("inertia is not zero but the mass is; give a mass > 0 kg or drop the inertia")]
     Massless,
     /// A principal moment is negative.
@@ -42,7 +42,7 @@ pub enum InertiaError {
         moments[0], moments[1], moments[2]
     )]
     NegativeMoment {
-        /// Principal moments, ascending.
+        /// Principal moments in kg·m², ascending.
         moments: [f64; 3],
     },
     /// A principal moment exceeds the sum of the other two.
@@ -52,23 +52,23 @@ pub enum InertiaError {
         moments[0], moments[1], moments[2]
     )]
     Triangle {
-        /// Principal moments, ascending.
+        /// Principal moments in kg·m², ascending.
         moments: [f64; 3],
     },
 }
 
-/// A model cannot be built from these bodies.
+/// Bodies from which no model can be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The parent was not added before.
+    /// The parent has not been added.
     #[error("body `{body}`: its parent has index {parent}, but only {n} bodies exist so far")]
     UnknownParent {
-        /// Body concerned.
+        /// Name of the body.
         body: String,
         /// Index given.
         parent: usize,
-        /// Bodies added before it, the world included.
+        /// Number of bodies added before, including the world.
         n: usize,
     },
     /// Two bodies share a name.
@@ -77,38 +77,39 @@ pub enum ModelError {
         /// The name.
         name: String,
     },
-    /// What resists a joint is negative, not a number, or not one for each of its rates.
+    /// Resistance of a joint that is negative, not finite, or not one number per rate.
     #[error(
         "joint `{joint}`: its {what} is {seen:?}; it must be finite, ≥ 0, and one number for each of its {n} rates"
     )]
     Resistance {
-        /// Joint concerned.
+        /// Name of the joint.
         joint: String,
         /// `damping`, `friction` or `armature`.
         what: &'static str,
-        /// Numbers given, in N·s/m or N·m·s/rad, in N or N·m, in kg or kg·m².
+        /// Numbers given; damping in N·s/m or N·m·s/rad, friction in N or N·m, armature in kg or
+        /// kg·m².
         seen: Vec<f64>,
-        /// Rates of the joint.
+        /// Number of rates of the joint.
         n: usize,
     },
-    /// A support that is none.
+    /// A parameter of a support is negative or not finite.
     #[error("joint `{joint}`: its support has {what} {seen}; it must be finite and ≥ 0")]
     Support {
-        /// Joint concerned.
+        /// Name of the joint.
         joint: String,
         /// `friction`, `load` or `spin_radius`.
         what: &'static str,
-        /// The number, in N or m.
+        /// The number given; `load` in N, `spin_radius` in m.
         seen: f64,
     },
-    /// A support of a joint that cannot have it.
+    /// A support on a joint that cannot have one.
     #[error(
         "joint `{joint}` is {kind} and has a support; planar joints and slides that follow no other joint may have one, with a `spin_radius` if they are planar"
     )]
     SupportOnJoint {
-        /// Joint concerned.
+        /// Name of the joint.
         joint: String,
-        /// Its kind.
+        /// Kind of that joint.
         kind: &'static str,
     },
     /// Two joints share a name.
@@ -117,48 +118,48 @@ pub enum ModelError {
         /// The name.
         name: String,
     },
-    /// The joint's frame is not a pose.
+    /// The pose of the joint frame is invalid.
     #[error("joint `{joint}`: its frame has a position or rotation that is no pose")]
     Pose {
-        /// Joint concerned.
+        /// Name of the joint.
         joint: String,
     },
-    /// The axis gives no direction.
+    /// The axis is zero or not finite.
     #[error(
         "joint `{joint}`: axis is ({}, {}, {}); it must be finite and not zero",
         axis.x, axis.y, axis.z
     )]
     Axis {
-        /// Joint concerned.
+        /// Name of the joint.
         joint: String,
-        /// Axis seen.
+        /// Axis given.
         axis: Vec3,
     },
     /// The mass properties are impossible.
     #[error("body `{body}`: {why}")]
     Inertia {
-        /// Body concerned.
+        /// Name of the body.
         body: String,
-        /// The rule that is broken.
+        /// The rule that is violated.
         #[source]
         why: InertiaError,
     },
-    /// Limits are in the wrong order or not numbers.
+    /// Limits are NaN, or the lower one exceeds the upper one.
     #[error("joint `{joint}`: limits are [{lower}, {upper}]; lower must be ≤ upper")]
     Limits {
-        /// Joint concerned.
+        /// Name of the joint.
         joint: String,
-        /// Lower limit seen.
+        /// Lower limit given, in m or rad.
         lower: f64,
-        /// Upper limit seen.
+        /// Upper limit given, in m or rad.
         upper: f64,
     },
     /// Limits on a joint that does not have exactly one dof.
     #[error("joint `{joint}` is {kind}; only joints with one dof have position limits")]
     LimitsOnJoint {
-        /// Joint concerned.
+        /// Name of the joint.
         joint: String,
-        /// Its kind.
+        /// Kind of that joint.
         kind: &'static str,
     },
     /// The leader of a mimic joint does not exist.
@@ -168,7 +169,7 @@ pub enum ModelError {
         joint: String,
         /// Index given.
         leader: usize,
-        /// Number of bodies, the world included.
+        /// Number of bodies, including the world.
         n: usize,
     },
     /// A mimic joint or its leader does not have exactly one dof.
@@ -176,23 +177,23 @@ pub enum ModelError {
     MimicKind {
         /// Mimic joint.
         joint: String,
-        /// Its kind.
+        /// Kind of the mimic joint.
         kind: &'static str,
-        /// Joint that should lead; `world` if body 0 was named.
+        /// Name of the leading joint; `world` if body 0 was given.
         leader: String,
-        /// Its kind.
+        /// Kind of the leading joint.
         leader_kind: &'static str,
     },
-    /// Multiplier or offset is not a number.
+    /// Multiplier or offset is not finite.
     #[error(
         "joint `{joint}`: mimic multiplier is {multiplier} and offset {offset}; both must be finite"
     )]
     MimicNumbers {
         /// Mimic joint.
         joint: String,
-        /// Multiplier seen.
+        /// Multiplier given.
         multiplier: f64,
-        /// Offset seen.
+        /// Offset given, in m or rad.
         offset: f64,
     },
     /// A mimic joint follows itself, directly or through others.
@@ -203,7 +204,7 @@ pub enum ModelError {
         /// The joint it mimics.
         leader: String,
     },
-    /// The limits of a mimic joint and of the joint it follows exclude each other.
+    /// The limits of a mimic joint and of its leader exclude each other.
     #[error(
         "no position of joint `{leader}` keeps joint `{joint}`, which mimics it, within [{lower}, \
          {upper}]"
@@ -211,7 +212,7 @@ pub enum ModelError {
     MimicLimits {
         /// Mimic joint.
         joint: String,
-        /// The joint it follows.
+        /// Name of its leader.
         leader: String,
         /// Lower limit of the mimic joint.
         lower: f64,
@@ -220,16 +221,16 @@ pub enum ModelError {
     },
 }
 
-/// A vector is no configuration of this model.
+/// A vector that is not a configuration of this model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigurationError {
     /// Wrong number of entries.
     #[error("{got} entries; this model has {want} coordinates")]
     Length {
-        /// Entries seen.
+        /// Length given.
         got: usize,
-        /// `n_q`.
+        /// Length expected, `n_q`.
         want: usize,
     },
     /// An entry is infinite or NaN.
@@ -237,15 +238,15 @@ pub enum ConfigurationError {
     NotFinite {
         /// Name of the coordinate.
         coordinate: String,
-        /// Value seen.
+        /// Value given.
         value: f64,
     },
-    /// A quaternion is not unit.
+    /// A quaternion does not have unit length.
     #[error("the quaternion of `{joint}` has length {norm}; it must be 1")]
     NotUnit {
-        /// Joint concerned.
+        /// Name of the joint.
         joint: String,
-        /// Length seen.
+        /// Length of the quaternion.
         norm: f64,
     },
 }

@@ -8,7 +8,7 @@
 use crate::{Kinematics, Model, Twist};
 use quasistep_math::{Pose, Vec3};
 
-/// A frame F fixed to a body.
+/// A frame F fixed to body B.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Index of the body; 0 is the world.
@@ -18,7 +18,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame of a body itself.
+    /// The body frame itself.
     pub const fn of_body(body: usize) -> Self {
         Self { body, X_BF: Pose::IDENTITY }
     }

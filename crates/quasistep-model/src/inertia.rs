@@ -3,15 +3,15 @@
 use crate::InertiaError;
 use quasistep_math::{Mat3, Vec3};
 
-/// Entries of an inertia that should be equal may differ by this, relative to the largest moment:
-/// rounding of one rotation, far below any digit that a file prints.
+/// Largest difference of entries of an inertia that should be equal, relative to the largest
+/// moment. It allows for the rounding of one rotation and is far below the digits printed in files.
 const SYMMETRY_TOLERANCE: f64 = 1e-9;
 
-/// Principal moments may break the laws of a rigid body by this, relative to the largest moment:
-/// a flat plate sits exactly on the limit and its printed digits may fall just behind it.
+/// Largest violation of the inequalities of principal moments, relative to the largest moment. A
+/// flat plate is exactly on the limit, and its printed digits may violate it.
 const MOMENT_TOLERANCE: f64 = 1e-6;
 
-/// Mass, centre of mass and rotational inertia. The default is a frame without mass.
+/// Mass, centre of mass and rotational inertia. The default is massless.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BodyInertia {
     /// Mass, in kg, ≥ 0.
@@ -24,15 +24,15 @@ pub struct BodyInertia {
 }
 
 impl BodyInertia {
-    /// Checks that a rigid body with these numbers can exist.
+    /// Checks that a rigid body with these properties can exist.
     ///
-    /// The mass is finite and not negative, the inertia symmetric and positive semidefinite, and no
-    /// principal moment exceeds the sum of the other two. A point mass and a body without mass (and
-    /// then without inertia) are allowed.
+    /// The mass must be finite and not negative. The inertia must be symmetric and positive
+    /// semidefinite, and no principal moment may exceed the sum of the other two. A point mass, and
+    /// a massless body without inertia, are valid.
     ///
     /// # Errors
     ///
-    /// The first rule that is broken, with the numbers seen.
+    /// The first rule that is violated, with the values given.
     pub fn check(&self) -> Result<(), InertiaError> {
         let Self { mass, com, inertia } = *self;
         if !(mass >= 0.0 && mass.is_finite()) {
@@ -65,10 +65,10 @@ impl BodyInertia {
         Ok(())
     }
 
-    /// This mass with the nearest inertia, by the Frobenius norm, that a rigid body can have.
+    /// The same mass with the nearest possible inertia, by the Frobenius norm.
     ///
-    /// The principal axes stay. The moments become `I_i = j_1 + j_2 + j_3 − j_i` of second moments
-    /// `j_i = ∫ x_i² dm ≥ 0`, which are the least squares fit to the moments given.
+    /// The principal axes stay the same. The moments become `I_i = j_1 + j_2 + j_3 − j_i`, where
+    /// the second moments `j_i = ∫ x_i² dm ≥ 0` are a least-squares fit to the given moments.
     #[must_use]
     pub fn nearest_possible(&self) -> Self {
         let (given, axes) = self.inertia.symmetric_eigen();
@@ -79,20 +79,21 @@ impl BodyInertia {
                 inertia.rows[i] += axis * (axis[i] * moment);
             }
         }
-        // exactly symmetric
+        // make it exactly symmetric
         let inertia = (inertia + inertia.transpose()) * 0.5;
         Self { inertia, ..*self }
     }
 }
 
-/// Least squares over second moments ≥ 0: of the fits in which some of them are 0, the nearest valid one.
+/// Least-squares fit with second moments ≥ 0: the nearest valid fit among those with some of them
+/// set to 0.
 fn nearest_moments(given: [f64; 3]) -> [f64; 3] {
     let sum: f64 = given.iter().sum();
     let mut best = ([0.0; 3], f64::INFINITY);
     for positive in 0..8_u32 {
         let is_free = |i: usize| positive & (1 << i) != 0;
         let total: f64 = (0..3).filter(|&i| is_free(i)).map(|i| sum - given[i]).sum();
-        // normal equations (1 + e eᵀ) j = sum − I, solved by Sherman and Morrison's formula
+        // normal equations (1 + e eᵀ) j = sum − I, solved by the Sherman-Morrison formula
         let shift = total / f64::from(1 + positive.count_ones());
         let mut second = [0.0; 3];
         for i in (0..3).filter(|&i| is_free(i)) {

@@ -1,35 +1,36 @@
-//! The closed set of joints: how many coordinates each has and what they are called.
+//! Kinds of joints: their coordinates and names.
 
 use quasistep_math::Vec3;
 
-/// How a body moves against its parent. Axes are given in F, unit after [`build`], and the same
-/// in M.
+/// Kind of joint between the fixed frame F and the moving frame M. Axes are given in F and have the
+/// same components in M. [`build`] normalises them.
 ///
 /// [`build`]: crate::ModelBuilder::build
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JointKind {
-    /// M stays on F. No dof.
+    /// No motion of M relative to F; no dof.
     Fixed,
-    /// Turns about `axis` through F's origin; right-handed angle in rad.
+    /// Rotation about `axis` through F's origin; coordinate: right-handed angle in rad.
     Revolute {
-        /// Direction in F; any length but zero.
+        /// Direction in F; any nonzero length.
         axis: Vec3,
     },
-    /// A revolute joint without end stops; its angle counts turns and is never wrapped.
+    /// A revolute joint without limits. Its angle counts full turns and is not wrapped.
     Continuous {
-        /// Direction in F; any length but zero.
+        /// Direction in F; any nonzero length.
         axis: Vec3,
     },
-    /// Slides along `axis`, in m.
+    /// Translation along `axis`; coordinate in m.
     Prismatic {
-        /// Direction in F; any length but zero.
+        /// Direction in F; any nonzero length.
         axis: Vec3,
     },
-    /// Slides in F's xy plane and turns about F's z direction through M's origin: `x, y, theta`.
+    /// Translation in F's xy plane and rotation about F's z axis through M's origin; coordinates
+    /// `x, y, theta`.
     Planar,
-    /// Turns freely about F's origin: unit quaternion `w, x, y, z` of `R_FM`.
+    /// Rotation about F's origin; coordinates: unit quaternion `w, x, y, z` of `R_FM`.
     Ball,
-    /// Moves freely: unit quaternion `w, x, y, z` of `R_FM`, then `p_FM` in m.
+    /// Any motion; coordinates: unit quaternion `w, x, y, z` of `R_FM`, then `p_FM` in m.
     Free,
 }
 
@@ -55,7 +56,7 @@ impl JointKind {
         }
     }
 
-    /// The word for messages.
+    /// The kind as a word, for messages.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -68,7 +69,7 @@ impl JointKind {
         }
     }
 
-    /// What follows the joint's name in the name of each coordinate, in the order of `q`.
+    /// Suffixes that make coordinate names from the joint's name, in the order of `q`.
     pub const fn coordinate_suffixes(&self) -> &'static [&'static str] {
         match self {
             Self::Fixed => &[],
@@ -79,7 +80,7 @@ impl JointKind {
         }
     }
 
-    /// What follows the joint's name in the name of each rate, in the order of `v`.
+    /// Suffixes that make rate names from the joint's name, in the order of `v`.
     pub const fn dof_suffixes(&self) -> &'static [&'static str] {
         match self {
             Self::Fixed => &[],
@@ -95,7 +96,7 @@ impl JointKind {
         matches!(self, Self::Ball | Self::Free)
     }
 
-    /// The axis of a joint that has one.
+    /// The axis of the joint, if it has one.
     pub(crate) fn axis_mut(&mut self) -> Option<&mut Vec3> {
         match self {
             Self::Revolute { axis } | Self::Continuous { axis } | Self::Prismatic { axis } => {

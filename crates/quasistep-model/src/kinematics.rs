@@ -4,35 +4,35 @@ use crate::rigid_inertia::RigidInertia;
 use crate::{Body, JointKind, Model, WORLD};
 use quasistep_math::{Pose, Quat, Vec3};
 
-/// What unit rate of one dof does to everything outboard of its joint: a spatial velocity.
+/// Spatial velocity of all bodies outboard of a joint at unit rate of one dof.
 ///
-/// The material point at `p_W` moves with `v_Wo_W + w_W × p_W`. The column of a mimic joint carries
-/// its leader's dof with the multiplier folded in, so one dof may own several columns of a path.
+/// The material point at `p_W` moves with `v_Wo_W + w_W × p_W`. The column of a mimic joint has its
+/// leader's dof and is scaled by the multiplier. So a path may have several columns of one dof.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Column {
-    /// Index in `v`.
+    /// Index of the dof in `v`.
     pub dof: u32,
-    /// Angular velocity, in W, in rad/s per unit rate.
+    /// Angular velocity in W, in rad/s per unit rate.
     pub w_W: Vec3,
-    /// Velocity of the material point at the world's origin, in W, in m/s per unit rate.
+    /// Velocity in W of the material point at the world's origin, in m/s per unit rate.
     pub v_Wo_W: Vec3,
 }
 
-/// Everything that follows from `q` alone. Filled by [`Model::kinematics`].
+/// Quantities that depend on `q` only. Filled by [`Model::kinematics`].
 #[derive(Clone, Debug, Default)]
 pub struct Kinematics {
     /// Pose of each body in the world.
     pub X_WB: Vec<Pose>,
     /// One column per rate of each joint, mimic joints included, in the order of the bodies.
     pub columns: Vec<Column>,
-    /// Centre of mass of each body, in W, in m.
+    /// Centre of mass of each body in W, in m.
     pub p_WBcm: Vec<Vec3>,
-    /// Each body together with all that it carries, welded at this configuration.
+    /// Inertia of each body together with all bodies that it carries, at this configuration.
     pub(crate) composite: Vec<RigidInertia>,
 }
 
 impl Model {
-    /// Memory for [`kinematics`](Self::kinematics), of this model's size.
+    /// Memory for [`kinematics`](Self::kinematics), sized for this model.
     pub fn create_kinematics(&self) -> Kinematics {
         let n = self.n_bodies();
         Kinematics {
@@ -45,7 +45,7 @@ impl Model {
 
     /// Computes poses, columns and centres of mass at `q` (length `n_q`).
     ///
-    /// Quaternions are normalised on the way in. Allocates only if `out` belongs to another model.
+    /// Quaternions are normalised. Allocates only if `out` was made for another model.
     ///
     /// # Panics
     ///
@@ -77,8 +77,8 @@ impl Model {
 }
 
 impl Model {
-    /// Pose `X_WB` of one body at `q` (length `n_q`), in time that grows with the number of its ancestors. The same bits as
-    /// [`kinematics`](Self::kinematics).
+    /// Pose `X_WB` of one body at `q` (length `n_q`), in time proportional to the number of its
+    /// ancestors. The result has the same bits as that of [`kinematics`](Self::kinematics).
     ///
     /// # Panics
     ///
@@ -93,8 +93,8 @@ impl Model {
         place(body, &X_WF, &q[leader.q.clone()], scale, offset)
     }
 
-    /// Poses `X_WB` of all bodies at `q` (length `n_q`), one after another, with the bits of
-    /// [`kinematics`](Self::kinematics).
+    /// Poses `X_WB` of all bodies at `q` (length `n_q`), in body order. The result has the same
+    /// bits as that of [`kinematics`](Self::kinematics).
     ///
     /// # Panics
     ///
@@ -109,7 +109,8 @@ impl Model {
     }
 }
 
-/// The body whose coordinate moves this one's joint, with the factor and the offset on it.
+/// The body whose coordinate moves this body's joint, and the multiplier and offset; the body
+/// itself if it is not a mimic joint.
 fn leader<'a>(bodies: &'a [Body], body: &'a Body) -> (&'a Body, f64, f64) {
     match body.mimic {
         Some(m) => (&bodies[m.body], m.multiplier, m.offset),
@@ -117,7 +118,7 @@ fn leader<'a>(bodies: &'a [Body], body: &'a Body) -> (&'a Body, f64, f64) {
     }
 }
 
-/// `X_WB` from `X_WF`; a one-dof joint stands at `scale q + offset`.
+/// `X_WB` from `X_WF`; the coordinate of a one-dof joint is `scale q + offset`.
 fn place(body: &Body, X_WF: &Pose, q: &[f64], scale: f64, offset: f64) -> Pose {
     match body.joint {
         JointKind::Fixed => *X_WF,
@@ -139,14 +140,15 @@ fn place(body: &Body, X_WF: &Pose, q: &[f64], scale: f64, offset: f64) -> Pose {
     }
 }
 
-/// The unit quaternion along the first four entries; as it is if it has no direction, so that the
-/// caller sees the bad number in the result.
+/// The first four entries normalised. A zero or NaN vector stays as it is, so that the result shows
+/// the error.
 pub(crate) fn unit(q: &[f64]) -> Quat {
     let a = [q[0], q[1], q[2], q[3]];
     Quat::try_normalize(a).unwrap_or(Quat::new(a[0], a[1], a[2], a[3]))
 }
 
-/// Columns of one joint. Rates are expressed in F; rotations turn about M's origin at `p_WM`.
+/// Computes the columns of one joint. Rates are expressed in F; rotations are about M's origin at
+/// `p_WM`.
 fn fill_columns(
     body: &Body,
     X_WF: &Pose,
@@ -157,7 +159,7 @@ fn fill_columns(
 ) {
     let turn = |axis: Vec3| {
         let w_W = X_WF.rotation.rotate(axis) * scale;
-        // v_Wo + w × p_WM = 0: M's origin stays
+        // v_Wo + w × p_WM = 0: M's origin does not move
         (w_W, p_WM.cross(w_W))
     };
     let slide = |axis: Vec3| (Vec3::ZERO, X_WF.rotation.rotate(axis) * scale);

@@ -22,9 +22,9 @@
 //! parent is the world and whose `X_PF` is the identity has its rates in world axes.
 //!
 //! Mimic joints follow another joint, `q_B = multiplier q_leader + offset`, and own no coordinate:
-//! their column carries the leader's dof with the multiplier folded in.
+//! their column has the leader's dof and is scaled by the multiplier.
 //!
-//! This crate knows no shape, no contact and no solver. Nothing allocates after the first call.
+//! Shapes, contacts and solvers are outside this crate. Nothing allocates after the first call.
 #![allow(non_snake_case)] // monogram notation of frames: X_WB, p_WBcm, v_Wo_W
 
 mod body;

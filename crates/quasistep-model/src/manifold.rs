@@ -1,4 +1,4 @@
-//! Steps and differences on the manifold of configurations.
+//! Integration and differences on the manifold of configurations.
 //!
 //! ```text
 //! R_next = exp(h w_F) R        p_next = p + h v_F        and plain sums for all other coordinates
@@ -9,11 +9,11 @@ use crate::{JointKind, Model};
 use quasistep_math::{Quat, Vec3};
 
 impl Model {
-    /// `out = q ⊕ h v`: follows constant rates `v` (length `n_v`) for the time `h`, in s.
+    /// `out = q ⊕ h v`: integrates constant rates `v` (length `n_v`) over the time `h`, in s.
     ///
-    /// Rotations follow the exponential map and come out as unit quaternions on the same side as
-    /// those of `q` (inner product ≥ 0), so that a trajectory's coordinates are continuous. Angles
-    /// are not wrapped.
+    /// Rotations use the exponential map. The sign of a unit quaternion is chosen so that its inner
+    /// product with that of `q` is ≥ 0; coordinates of a trajectory are therefore continuous.
+    /// Angles are not wrapped.
     ///
     /// # Panics
     ///
@@ -28,7 +28,7 @@ impl Model {
                 to[..4].copy_from_slice(&turned.to_array());
                 euclidean = 4;
             }
-            // the quaternion has one coordinate more than rates
+            // a quaternion has one coordinate more than rates
             let shift = from.len() - rate.len();
             for k in euclidean..from.len() {
                 to[k] = from[k] + h * rate[k - shift];
@@ -39,8 +39,8 @@ impl Model {
     /// `out = q1 ⊖ q0` (length `n_v`): the rates that lead from `q0` to `q1` in unit time,
     /// `integrate(q0, out, 1) = q1` up to the sign of quaternions.
     ///
-    /// Rotations take the short way round, at most π. Angles of one-dof and planar joints count
-    /// turns: their difference is not wrapped.
+    /// Rotations use the shorter way, at most π. Differences of angles of one-dof and planar joints
+    /// are not wrapped.
     ///
     /// # Panics
     ///
@@ -67,7 +67,7 @@ impl Model {
     }
 }
 
-/// The quaternion `q` turned by a rotation vector in F, unit and on the same side as `q`.
+/// The quaternion `q` rotated by a rotation vector in F, normalised, with the sign nearer to `q`.
 fn turn(q: &[f64], rotation_vector: Vec3) -> Quat {
     let before = unit(q);
     let raw = (Quat::from_rotation_vector(rotation_vector) * before).to_array();

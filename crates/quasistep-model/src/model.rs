@@ -1,17 +1,17 @@
-//! The immutable tree: what it contains and what its parts are called.
+//! The immutable tree of bodies and joints.
 
 use crate::{Body, ConfigurationError};
 
-/// Index of the world, which is the root of every model and never moves.
+/// Index of the world, which is the fixed root of every model.
 pub const WORLD: usize = 0;
 
-/// A quaternion may be this far from unit length; kinematics and integration normalise it.
+/// Largest deviation of a quaternion from unit length; kinematics and integration normalise it.
 const UNIT_TOLERANCE: f64 = 1e-6;
 
-/// Bounds of one coordinate, `lower ≤ q[q_index] ≤ upper`.
+/// Position limit of one coordinate, `lower ≤ q[q_index] ≤ upper`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionLimit {
-    /// Index in `v` of the rate of this coordinate.
+    /// Index in `v` of the coordinate's rate.
     pub dof: u32,
     /// Index in `q` of the coordinate.
     pub q_index: u32,
@@ -19,11 +19,11 @@ pub struct PositionLimit {
     pub lower: f64,
     /// Upper bound, in m or rad; +∞ for none.
     pub upper: f64,
-    /// Body whose joint owns the coordinate.
+    /// Index of the body whose joint has the coordinate.
     pub body: usize,
 }
 
-/// A tree of bodies and joints. Never changes; shared between threads.
+/// A tree of bodies and joints. Immutable, so that threads can share it.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) bodies: Vec<Body>,
@@ -34,7 +34,7 @@ pub struct Model {
     pub(crate) damping: Vec<f64>,
     pub(crate) friction: Vec<f64>,
     pub(crate) armature: Vec<f64>,
-    /// Where each body's list begins in `paths`; one entry more than bodies.
+    /// Index in `paths` of each body's first entry; one entry more than bodies.
     pub(crate) path_start: Vec<u32>,
     pub(crate) paths: Vec<u32>,
 }
@@ -50,7 +50,7 @@ impl Model {
         self.n_v
     }
 
-    /// Number of bodies, the world included.
+    /// Number of bodies, including the world.
     pub fn n_bodies(&self) -> usize {
         self.bodies.len()
     }
@@ -60,7 +60,7 @@ impl Model {
         &self.bodies
     }
 
-    /// Body `index`; 0 is the world.
+    /// The body with this index; 0 is the world.
     ///
     /// # Panics
     ///
@@ -90,38 +90,40 @@ impl Model {
         &self.paths[self.path_start[body] as usize..self.path_start[body + 1] as usize]
     }
 
-    /// Position limits, at most one per dof, ascending in `dof`. The limits of a mimic joint have
-    /// become limits of the joint it follows.
+    /// Position limits, at most one per dof, ascending by `dof`. They include the limits of mimic
+    /// joints, converted to the leader's coordinate.
     pub fn limits(&self) -> &[PositionLimit] {
         &self.limits
     }
 
-    /// Viscous damping of each dof, `n_v` entries in N·s/m or N·m·s/rad: the joint's own, and `m² d` of every joint that
-    /// follows it `m` times as fast.
+    /// Viscous damping of each dof, `n_v` entries in N·s/m or N·m·s/rad: that of its own joint,
+    /// plus `m² d` for every mimic joint with multiplier `m`.
     pub fn damping(&self) -> &[f64] {
         &self.damping
     }
 
-    /// Dry friction of each dof, `n_v` entries in N or N·m: the joint's own, and `|m| f` of every joint that follows it
-    /// `m` times as fast.
+    /// Dry friction of each dof, `n_v` entries in N or N·m: that of its own joint, plus `|m| f` for
+    /// every mimic joint with multiplier `m`.
     pub fn friction(&self) -> &[f64] {
         &self.friction
     }
 
-    /// Inertia of each dof beside that of the bodies, on the diagonal of the mass matrix, `n_v` entries in kg or kg·m²: the
-    /// joint's own, and `m² a` of every joint that follows it `m` times as fast.
+    /// Armature of each dof, which is added to the diagonal of the mass matrix, `n_v` entries in kg
+    /// or kg·m²: that of its own joint, plus `m² a` for every mimic joint with multiplier `m`.
     pub fn armature(&self) -> &[f64] {
         &self.armature
     }
 
-    /// Names in the order of `q`: the joint's name for one-dof joints, with `.x .y .theta` for
-    /// planar, `.qw .qx .qy .qz` for ball, the same and `.x .y .z` for free joints.
+    /// Names of the coordinates in the order of `q`. A one-dof joint gives its own name. Others add
+    /// suffixes: `.x .y .theta` for planar, `.qw .qx .qy .qz` for ball, `.qw .qx .qy .qz .x .y .z`
+    /// for free joints.
     pub fn coordinate_names(&self) -> Vec<String> {
         self.names(|body| body.q.len(), |body| body.joint.coordinate_suffixes())
     }
 
-    /// Names in the order of `v`: the joint's name for one-dof joints, with `.x .y .theta` for
-    /// planar, `.wx .wy .wz` for ball, the same and `.vx .vy .vz` for free joints.
+    /// Names of the rates in the order of `v`. A one-dof joint gives its own name. Others add
+    /// suffixes: `.x .y .theta` for planar, `.wx .wy .wz` for ball, `.wx .wy .wz .vx .vy .vz` for
+    /// free joints.
     pub fn dof_names(&self) -> Vec<String> {
         self.names(|body| body.v.len(), |body| body.joint.dof_suffixes())
     }
@@ -132,14 +134,15 @@ impl Model {
         suffixes: impl Fn(&Body) -> &'static [&'static str],
     ) -> Vec<String> {
         let mut names = Vec::new();
-        // mimic joints have suffixes but no coordinate
+        // mimic joints have suffixes, but no coordinates
         for body in self.bodies.iter().filter(|body| count(body) > 0) {
             names.extend(suffixes(body).iter().map(|s| format!("{}{s}", body.joint_name)));
         }
         names
     }
 
-    /// All coordinates zero, all rotations the identity. May lie outside the position limits.
+    /// Configuration with all coordinates zero and all rotations identity. It may violate position
+    /// limits.
     pub fn neutral_q(&self) -> Vec<f64> {
         let mut q = vec![0.0; self.n_q];
         for body in self.bodies.iter().filter(|body| body.joint.has_quaternion()) {
@@ -148,11 +151,12 @@ impl Model {
         q
     }
 
-    /// Checks length, finite numbers and unit quaternions. Position limits are not checked.
+    /// Checks the length, that numbers are finite, and that quaternions have unit length. Position
+    /// limits are not checked.
     ///
     /// # Errors
     ///
-    /// The first entry that is wrong, by name.
+    /// The first invalid entry, by name.
     pub fn check_q(&self, q: &[f64]) -> Result<(), ConfigurationError> {
         if q.len() != self.n_q {
             return Err(ConfigurationError::Length { got: q.len(), want: self.n_q });

@@ -1,16 +1,16 @@
-//! What moving bodies need beside `M dv/dt`: Coriolis, centrifugal and gyroscopic forces.
+//! Velocity-dependent forces in the equations of motion: Coriolis, centrifugal and gyroscopic.
 //!
 //! ```text
 //! V_B = Σ_k S_k v_k         A_B = Σ_k (dS_k/dt) v_k         tau = −Σ_B J_Bᵀ ( m a_cm,  I α + ω × I ω )
 //! ```
 //!
-//! `A_B` is the acceleration at constant `v`: columns `S_k` turn with the parent of their joint, and those
-//! of rotations move with the point that they turn about.
+//! `A_B` is the spatial acceleration at constant `v`. It comes from the motion of the columns
+//! `S_k`: they turn with the parent of their joint, and the centre of a rotation moves.
 
 use crate::{Kinematics, Model};
 use quasistep_math::Vec3;
 
-/// Velocity of a body, and its acceleration while the rates of all joints stay constant; both in W. The
+/// Spatial velocity of a body, and its time derivative at constant joint rates; both in W. The
 /// material point at `p_W` moves with `v_Wo_W + w_W × p_W`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BodyMotion {
@@ -20,7 +20,8 @@ pub struct BodyMotion {
     pub v_Wo_W: Vec3,
     /// Time derivative of `w_W`, in rad/s².
     pub alpha_W: Vec3,
-    /// Time derivative of `v_Wo_W`, in m/s²: the one of a number, not of a material point.
+    /// Time derivative of the vector `v_Wo_W`, in m/s². This is not the acceleration of a material
+    /// point.
     pub a_Wo_W: Vec3,
 }
 
@@ -30,14 +31,14 @@ impl BodyMotion {
         self.v_Wo_W + self.w_W.cross(p_W)
     }
 
-    /// Its acceleration, in m/s².
+    /// Acceleration of the material point at `p_W`, in m/s².
     pub fn acceleration(&self, p_W: Vec3) -> Vec3 {
         self.a_Wo_W + self.alpha_W.cross(p_W) + self.w_W.cross(self.velocity(p_W))
     }
 }
 
 impl Model {
-    /// Writes the motion of every body at rates `v` (length `n_v`) that stay constant.
+    /// Computes the motion of every body at constant rates `v` (length `n_v`).
     ///
     /// # Panics
     ///
@@ -54,7 +55,7 @@ impl Model {
                 motion.w_W += column.w_W * rate;
                 motion.v_Wo_W += column.v_Wo_W * rate;
             }
-            // M's origin, which rotations turn about: it moves with the body
+            // M's origin, the centre of the joint's rotation, moves with the body
             let p_WM = kin.X_WB[i].translation;
             let v_WM = motion.velocity(p_WM);
             for column in columns {
@@ -71,9 +72,9 @@ impl Model {
         }
     }
 
-    /// Adds the generalised force of velocities, `−C(q, v) v`: Coriolis, centrifugal and gyroscopic.
-    /// `v` and `tau` have length `n_v`, `tau` in N and N·m; `motions` is memory and receives the
-    /// [`motions`](Self::motions).
+    /// Adds the velocity-dependent generalised force `−C(q, v) v`: Coriolis, centrifugal and
+    /// gyroscopic. `v` and `tau` have length `n_v`; `tau` is in N and N·m. `motions` is scratch
+    /// memory; afterwards it holds the result of [`motions`](Self::motions).
     ///
     /// # Panics
     ///

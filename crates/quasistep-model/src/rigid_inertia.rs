@@ -1,4 +1,4 @@
-//! Bodies that are carried along as one.
+//! Inertia of rigid assemblies.
 
 use crate::BodyInertia;
 use quasistep_math::{Mat3, Pose, Vec3};
@@ -8,8 +8,8 @@ use quasistep_math::{Mat3, Pose, Vec3};
 pub(crate) struct RigidInertia {
     pub mass: f64,
     pub p_Wcm: Vec3,
-    /// About the centre of mass: an inertia about the world's origin would lose the digits of small
-    /// bodies far away.
+    /// Inertia about the centre of mass, in kg·m². About the world's origin, small bodies far away
+    /// would lose their digits.
     pub I_cm_W: Mat3,
 }
 
@@ -23,7 +23,7 @@ impl RigidInertia {
         Self { mass: inertia.mass, p_Wcm: X_WB.transform_point(inertia.com), I_cm_W }
     }
 
-    /// The two assemblies as one body (parallel axes).
+    /// Both assemblies combined into one (parallel axis theorem).
     pub fn weld(&self, other: &Self) -> Self {
         if other.mass == 0.0 {
             return *self;

@@ -3,23 +3,24 @@
 use crate::{JointKind, Kinematics, Model, Support, SupportLoad};
 use quasistep_math::Vec3;
 
-/// Share of gravity across a plane that is none: what is left of a vertical plane's by rounding.
+/// Gravity across a plane below this share counts as zero; it is the rounding of a vertical plane.
 const NONE: f64 = 1e-12;
 
-/// Normal force on a support, and how it changes.
+/// Normal force on a support, and its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoadAt {
     /// Normal force, in N.
     pub load: f64,
-    /// How it grows with the mass of what is [carried](Model::is_carried), in N/kg; 0 for a load that is given.
+    /// Derivative by the mass of a [carried](Model::is_carried) body, in N/kg; 0 for a given load.
     pub per_mass: f64,
-    /// How it changes as the joint's frame turns by a small rotation vector in W, in N/rad.
+    /// Derivative by a small rotation vector, in W, of the joint's frame, in N/rad.
     pub by_turn: Vec3,
 }
 
 impl Model {
-    /// Normal force on the support of a body's joint, which has one, under the gravity `gravity`, in m/s²: what is given, or the
-    /// weight of what the joint carries, across its plane or its slide.
+    /// Normal force on the support of a body's joint under the acceleration `gravity` (W, m/s²). It
+    /// is the given load, or the weight of all that the joint carries, normal to its plane or
+    /// slide. The joint must have a support.
     ///
     /// # Panics
     ///
@@ -38,7 +39,7 @@ impl Model {
             .map(|other| self.bodies[other].inertia.mass)
             .sum();
         let last = &kin.columns[joint.columns.end - 1];
-        // along the normal of a plane, across the axis of a slide
+        // gravity along the normal of a plane, or across the axis of a slide
         let (across, by_turn) = if matches!(joint.joint, JointKind::Planar) {
             let along = gravity.dot(last.w_W);
             (along.abs(), last.w_W.cross(gravity) * along.signum())
@@ -54,13 +55,13 @@ impl Model {
         LoadAt { load: mass * across, per_mass: across, by_turn: by_turn * mass }
     }
 
-    /// True if `body` is `by` or hangs on it, however many joints are between.
+    /// True if `body` is `by` or a descendant of it.
     ///
     /// # Panics
     ///
     /// If there is no such body.
     pub fn is_carried(&self, body: usize, by: usize) -> bool {
-        // a parent comes before its children
+        // a parent has a smaller index than its children
         let mut at = body;
         while at > by {
             at = self.bodies[at].parent;

@@ -1,17 +1,19 @@
-//! Derivatives of steps and differences on the manifold, dofs to dofs, and their quaternion coordinates.
+//! Derivatives of integration and differences on the manifold, and of quaternion coordinates.
 //!
 //! ```text
 //! (exp(δ) R) ⊕ h (w + δw) = exp(Exp(h w) δ + h Jl(h w) δw) exp(h w) R
 //! log(exp(δ1) R1 (exp(δ0) R0)⁻¹) = φ + Jl(φ)⁻¹ δ1 − Jl(−φ)⁻¹ δ0,      φ = log(R1 R0⁻¹)
 //! ```
 //!
-//! `Jl` is the left Jacobian of the exponential map. Everything but rotations is a plain sum.
+//! `Jl` is the left Jacobian of the exponential map. All coordinates except rotations add up as
+//! vectors.
 
 use crate::Model;
 use crate::kinematics::unit;
 use quasistep_math::{Mat3, Quat, Vec3};
 
-/// Squared angle below which differences lose digits that a series keeps; its next term is 3e-15 there.
+/// Squared angle (rad²) below which a series replaces the closed form, which would cancel; the next
+/// term is 3e-15 there.
 const SMALL: f64 = 1e-2;
 
 /// `Jl(φ) = I + (1 − cos θ)/θ² [φ] + (θ − sin θ)/θ³ [φ]²`, `θ = |φ|`.
@@ -31,21 +33,22 @@ fn left_jacobian(phi: Vec3) -> Mat3 {
     series(phi, a, b)
 }
 
-/// `Jl(φ)⁻¹ = I − [φ]/2 + (1/θ² − (1 + cos θ)/(2 θ sin θ)) [φ]²`: the change of `φ = log(R1 R0⁻¹)` for small turns is
-/// `Jl(φ)⁻¹ δ1 − Jl(−φ)⁻¹ δ0`, and `Jl(−φ)⁻¹` is its transpose.
+/// Inverse left Jacobian `Jl(φ)⁻¹ = I − [φ]/2 + (1/θ² − (1 + cos θ)/(2 θ sin θ)) [φ]²`, `θ = |φ|`.
+/// For small rotations δ0, δ1 of R0 and R1, the change of `φ = log(R1 R0⁻¹)` is
+/// `Jl(φ)⁻¹ δ1 − Jl(−φ)⁻¹ δ0`. `Jl(−φ)⁻¹` is the transpose.
 pub fn left_jacobian_inverse(phi: Vec3) -> Mat3 {
     let theta2 = phi.norm_squared();
     let b = if theta2 < SMALL {
         1.0 / 12.0 + theta2 / 720.0 * (1.0 + theta2 / 42.0 * (1.0 + theta2 / 40.0))
     } else {
         let theta = theta2.sqrt();
-        // (1 + cos)/sin = cot(θ/2)
+        // (1 + cos θ)/sin θ = cot(θ/2)
         1.0 / theta2 - 0.5 / (theta * (0.5 * theta).tan())
     };
     series(phi, -0.5, b)
 }
 
-/// `I + a [φ] + b [φ]²`.
+/// The matrix `I + a [φ] + b [φ]²`.
 fn series(phi: Vec3, a: f64, b: f64) -> Mat3 {
     let cross = Mat3 {
         rows: [
@@ -66,8 +69,8 @@ fn write(v: Vec3, to: &mut [f64]) {
 }
 
 impl Model {
-    /// What a joint with a quaternion turns by in `q ⊕ h v`: matrices of the turns of `dq` and of `hdv`. None for other
-    /// joints, whose changes are plain sums.
+    /// For a joint with a quaternion, two 3 × 3 matrices that map rotations in `dq` and in `hdv` to
+    /// the rotation of `q ⊕ h v`. `None` for other joints, whose changes are sums.
     ///
     /// # Panics
     ///
@@ -80,7 +83,8 @@ impl Model {
         })
     }
 
-    /// Matrices of the turns of `dq0` and of `dq1` in `q1 ⊖ q0` of a joint with a quaternion; none for others.
+    /// For a joint with a quaternion, two 3 × 3 matrices that map rotations in `dq0` and in `dq1`
+    /// to the change of `q1 ⊖ q0`. `None` for other joints.
     ///
     /// # Panics
     ///
@@ -93,8 +97,8 @@ impl Model {
         })
     }
 
-    /// Change of `q ⊕ h v`, on its tangent space, for changes `dq` of `q` on its own and `hdv` of `h v`; all of
-    /// length `n_v`.
+    /// Derivative of `q ⊕ h v` in tangent coordinates, for changes `dq` of `q` and `hdv` of `h v`;
+    /// all of length `n_v`.
     ///
     /// # Panics
     ///
@@ -113,7 +117,8 @@ impl Model {
         }
     }
 
-    /// The transpose: gradients with respect to `dq` and `hdv` of `weightsᵀ out`.
+    /// Transpose of [`integrate_change`](Self::integrate_change): gradients of `weightsᵀ out` with
+    /// respect to `dq` and `hdv`.
     ///
     /// # Panics
     ///
@@ -138,7 +143,8 @@ impl Model {
         }
     }
 
-    /// Change of `q1 ⊖ q0` for changes `dq0` and `dq1` on the tangent spaces of both; length `n_v`.
+    /// Derivative of `q1 ⊖ q0` for changes `dq0` and `dq1` in tangent coordinates; all of length
+    /// `n_v`.
     ///
     /// # Panics
     ///
@@ -165,7 +171,8 @@ impl Model {
         }
     }
 
-    /// The transpose: gradients with respect to `dq0` and `dq1` of `weightsᵀ out`.
+    /// Transpose of [`difference_change`](Self::difference_change): gradients of `weightsᵀ out`
+    /// with respect to `dq0` and `dq1`.
     ///
     /// # Panics
     ///
@@ -192,8 +199,8 @@ impl Model {
         }
     }
 
-    /// Change of the coordinates `q` (length `n_q`) that a change `dq` of the tangent space is: of quaternions
-    /// `q̇ = 1/2 (0, δ) q`, the matrix `G` of `q̇ = G v`.
+    /// Change of the coordinates `q` (length `n_q`) for a tangent vector `dq` (length `n_v`): the
+    /// matrix `G` of `q̇ = G v`. For quaternions, `q̇ = 1/2 (0, δ) q`.
     ///
     /// # Panics
     ///
@@ -211,8 +218,8 @@ impl Model {
         }
     }
 
-    /// The transpose of [`coordinate_change`](Self::coordinate_change): a gradient by coordinates (length
-    /// `n_q`) as one on the tangent space (length `n_v`).
+    /// Transpose of [`coordinate_change`](Self::coordinate_change): converts a gradient by
+    /// coordinates (length `n_q`) to one in tangent coordinates (length `n_v`).
     ///
     /// # Panics
     ///
@@ -235,7 +242,7 @@ impl Model {
     }
 }
 
-/// `log(R1 R0⁻¹)`.
+/// The rotation vector `log(R1 R0⁻¹)`.
 fn difference_of(q0: &[f64], q1: &[f64]) -> Vec3 {
     (unit(q1) * unit(q0).inverse()).to_rotation_vector()
 }

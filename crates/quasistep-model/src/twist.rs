@@ -1,4 +1,4 @@
-//! Twists, the forces they work against, and how both turn as the tree moves: every second derivative of the
+//! Twists, spatial forces, and their derivatives by the configuration: second derivatives of the
 //! kinematics in closed form.
 //!
 //! ```text
@@ -6,35 +6,36 @@
 //! tau_k = S_k · F_k,              δtau_k = (D_k × S_k) · F_k + S_k · δF_k
 //! ```
 //!
-//! `S_k` is the column of a rate, `F_k` the sum of the forces on everything outboard of it, and `D_k` the twist with which
-//! the frame of the column itself moves: all that is inboard, and of the column's own joint the slides under a turn.
-//! `D = Σ S δq`, with `δq` on the tangent space: `q ⊕ δq` as [`Model::integrate`] has it, so that rotations need
-//! no coordinates. All in W, about the world's origin, so that sums along and across the tree are plain sums.
+//! `S_k` is the column of a rate. `F_k` is the sum of the forces on all bodies outboard of it.
+//! `D_k` is the twist of the frame that carries the column: the motion of all inboard joints, plus
+//! the slides of the column's own joint if the column is a rotation. `D = Σ S δq` with `δq` in
+//! tangent coordinates, where `q ⊕ δq` is [`Model::integrate`]. So rotations need no coordinates.
+//! All quantities are in W, about the world's origin, so they add up over the tree.
 
 use crate::{Column, Kinematics, Model};
 use quasistep_math::Vec3;
 use std::ops::{Add, AddAssign, Mul};
 
-/// A spatial velocity, or a small motion: the point at `p_W` moves with `v_Wo_W + w_W × p_W`.
+/// A spatial velocity or a small displacement. The point at `p_W` moves with `v_Wo_W + w_W × p_W`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Twist {
-    /// Angular velocity, in W.
+    /// Angular part in W, in rad/s or rad.
     pub w_W: Vec3,
-    /// Velocity of the material point at the world's origin, in W.
+    /// Linear part in W of the material point at the world's origin, in m/s or m.
     pub v_Wo_W: Vec3,
 }
 
-/// A spatial force: what twists work against.
+/// A spatial force (wrench), dual to twists.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpatialForce {
-    /// Moment about the world's origin, in W, in N·m.
+    /// Moment about the world's origin in W, in N·m.
     pub m_Wo_W: Vec3,
-    /// Force, in W, in N.
+    /// Force in W, in N.
     pub f_W: Vec3,
 }
 
 impl Twist {
-    /// No motion.
+    /// The zero twist.
     pub const ZERO: Self = Self { w_W: Vec3::ZERO, v_Wo_W: Vec3::ZERO };
 
     /// Velocity of the material point at `p_W`.
@@ -43,7 +44,8 @@ impl Twist {
         self.v_Wo_W + self.w_W.cross(p_W)
     }
 
-    /// Rate at which a twist that is carried along with this one changes.
+    /// Motion cross product: the rate of change of the twist `o` if it is carried along with this
+    /// twist.
     #[inline]
     pub fn cross(&self, o: &Self) -> Self {
         Self {
@@ -52,7 +54,8 @@ impl Twist {
         }
     }
 
-    /// The force `y` with `D · y = (D × self) · force` for every twist `D`.
+    /// Dual of the cross product: the force `y` with `D · y = (D × self) · force` for every twist
+    /// `D`.
     #[inline]
     pub fn cross_dual(&self, force: &SpatialForce) -> SpatialForce {
         SpatialForce {
@@ -61,7 +64,7 @@ impl Twist {
         }
     }
 
-    /// Power of a force.
+    /// Power of a spatial force.
     #[inline]
     pub fn dot(&self, force: &SpatialForce) -> f64 {
         self.w_W.dot(force.m_Wo_W) + self.v_Wo_W.dot(force.f_W)
@@ -69,10 +72,10 @@ impl Twist {
 }
 
 impl SpatialForce {
-    /// No force.
+    /// The zero force.
     pub const ZERO: Self = Self { m_Wo_W: Vec3::ZERO, f_W: Vec3::ZERO };
 
-    /// A force at a point and a torque.
+    /// The spatial force of a force at a point and a torque.
     #[inline]
     pub fn at(p_W: Vec3, f_W: Vec3, torque_W: Vec3) -> Self {
         Self { m_Wo_W: p_W.cross(f_W) + torque_W, f_W }
@@ -80,13 +83,13 @@ impl SpatialForce {
 }
 
 impl Column {
-    /// The twist of everything outboard at unit rate.
+    /// The twist of the outboard bodies at unit rate.
     #[inline]
     pub fn twist(&self) -> Twist {
         Twist { w_W: self.w_W, v_Wo_W: self.v_Wo_W }
     }
 
-    /// True if it turns; a slide has no angular velocity at all.
+    /// True for a rotation; a slide has zero angular velocity.
     #[inline]
     pub fn turns(&self) -> bool {
         self.w_W != Vec3::ZERO
@@ -121,7 +124,7 @@ arithmetic!(Twist, w_W, v_Wo_W);
 arithmetic!(SpatialForce, m_Wo_W, f_W);
 
 impl Model {
-    /// Columns of `Kinematics::columns` that are a body's own joint's.
+    /// Range in `Kinematics::columns` of the body's own joint.
     pub fn columns_of(&self, body: usize) -> std::ops::Range<usize> {
         self.bodies[body].columns.clone()
     }
@@ -142,7 +145,7 @@ impl Model {
         }
     }
 
-    /// Calls `each` with every column of a joint and the twist of the frame that carries it.
+    /// Calls `each` with every column of a joint, and the twist of the frame that carries it.
     fn carried(
         &self,
         kin: &Kinematics,
@@ -159,8 +162,8 @@ impl Model {
         }
     }
 
-    /// `δV_B` of every body at fixed `rates` as the configuration moves by `dq` (length `n_v`, the body
-    /// twists of which are `moves`).
+    /// Change `δV_B` of every body's twist at fixed `rates`, for a change `dq` of the configuration
+    /// (length `n_v`). `moves` are the body twists of `dq`.
     ///
     /// # Panics
     ///
@@ -183,8 +186,9 @@ impl Model {
         }
     }
 
-    /// The transpose: adds to `to_dq` and to `to_moves` the gradient of `Σ_B δV_B · weights_B`.
-    /// `weights` becomes the sum over everything that each body carries.
+    /// Transpose of [`twist_changes`](Self::twist_changes): adds the gradient of
+    /// `Σ_B δV_B · weights_B` to `to_dq` and `to_moves`. Each entry of `weights` becomes the sum
+    /// over all bodies that the body carries.
     pub fn gradient_of_twist_changes(
         &self,
         kin: &Kinematics,
@@ -206,7 +210,8 @@ impl Model {
         }
     }
 
-    /// Adds what the frames of a joint's columns receive, `force` of each, to slides and to the parent.
+    /// Transpose of `carried`: adds the `force` on the frame of each column of a joint to the
+    /// joint's slides and to the parent.
     fn carried_dual(
         &self,
         kin: &Kinematics,
@@ -226,7 +231,7 @@ impl Model {
         to_moves[self.bodies[body].parent] += to_parent;
     }
 
-    /// Forces on bodies become forces on bodies with everything they carry.
+    /// Sums forces over subtrees: each entry becomes the force on a body and all that it carries.
     pub fn gather(&self, forces: &mut [SpatialForce]) {
         for i in (1..self.bodies.len()).rev() {
             let force = forces[i];
@@ -234,7 +239,7 @@ impl Model {
         }
     }
 
-    /// Adds to `out` (length `n_v`) the generalised force of `gathered` forces.
+    /// Adds the generalised force of `gathered` subtree forces to `out` (length `n_v`).
     pub fn add_generalised(&self, kin: &Kinematics, gathered: &[SpatialForce], out: &mut [f64]) {
         for (i, body) in self.bodies.iter().enumerate().skip(1) {
             for column in &kin.columns[body.columns.clone()] {
@@ -243,8 +248,8 @@ impl Model {
         }
     }
 
-    /// Adds to `out` the change of the generalised force of `gathered` forces at fixed forces as the
-    /// configuration moves by `dq`, whose body twists are `moves`.
+    /// Adds to `out` the change of the generalised force of constant `gathered` subtree forces, for
+    /// a change `dq` of the configuration. `moves` are the body twists of `dq`.
     pub fn add_turned_generalised(
         &self,
         kin: &Kinematics,
@@ -260,7 +265,8 @@ impl Model {
         }
     }
 
-    /// The transpose: adds to `to_dq` and `to_moves` the gradient of `Σ_k weights_k δtau_k`.
+    /// Transpose of [`add_turned_generalised`](Self::add_turned_generalised): adds the gradient of
+    /// `Σ_k weights_k δtau_k` to `to_dq` and `to_moves`.
     pub fn gradient_of_turned_generalised(
         &self,
         kin: &Kinematics,
@@ -281,7 +287,7 @@ impl Model {
         }
     }
 
-    /// Momentum of every body for the twists `V`, about the world's origin, in N·s and N·m·s.
+    /// Momentum of every body for the twists `V`, about the world's origin, in N·m·s and N·s.
     pub fn momenta(&self, kin: &Kinematics, V: &[Twist], out: &mut [SpatialForce]) {
         for i in 0..self.bodies.len() {
             let (I_W, c) = (self.inertia_W(kin, i), kin.p_WBcm[i]);
@@ -290,7 +296,8 @@ impl Model {
         }
     }
 
-    /// Change of every body's momentum as it moves by `moves` and its twist `V` changes by `dV`.
+    /// Change of every body's momentum, for a displacement `moves` and a change `dV` of its twist
+    /// `V`.
     pub fn momentum_changes(
         &self,
         kin: &Kinematics,
@@ -309,7 +316,8 @@ impl Model {
         }
     }
 
-    /// The transpose: the gradient of `Σ_B δmomentum_B · weights_B`, added to `to_moves` and `to_dV`.
+    /// Transpose of [`momentum_changes`](Self::momentum_changes): adds the gradient of
+    /// `Σ_B δmomentum_B · weights_B` to `to_moves` and `to_dV`.
     pub fn gradient_of_momentum_changes(
         &self,
         kin: &Kinematics,
@@ -325,7 +333,8 @@ impl Model {
         }
     }
 
-    /// What the change of the momentum of a body with the twist `V` (rad/s, m/s, about the world's origin) is made of.
+    /// Momentum of a body with the twist `V` (rad/s, m/s, about the world's origin), in a form that
+    /// can be differentiated.
     pub fn momentum_of(&self, kin: &Kinematics, body: usize, V: Twist) -> BodyMomentum {
         let (I_W, c) = (self.inertia_W(kin, body), kin.p_WBcm[body]);
         let m = self.bodies[body].inertia.mass;
@@ -343,28 +352,29 @@ impl Model {
     }
 }
 
-/// A body's momentum about the world's origin, in world axes (N·m·s and N·s), to be differentiated. Made by
-/// [`Model::momentum_of`].
+/// A body's momentum about the world's origin in world axes (N·m·s and N·s), in a form that can be
+/// differentiated. Made by [`Model::momentum_of`].
 #[derive(Clone, Copy, Debug)]
 pub struct BodyMomentum {
-    /// Inertia about the centre of mass, world axes, in kg·m².
+    /// Inertia about the centre of mass in world axes, in kg·m².
     I_W: quasistep_math::Mat3,
     /// Centre of mass in the world, in m.
     c: Vec3,
-    /// Mass in kg.
+    /// Mass, in kg.
     m: f64,
-    /// Angular velocity in the world, in rad/s.
+    /// Angular velocity in world axes, in rad/s.
     w: Vec3,
-    /// Linear momentum in N·s.
+    /// Linear momentum, in N·s.
     l: Vec3,
 }
 
 impl BodyMomentum {
-    /// Gradients of `δmomentum · weight`, world axes, about the world's origin: by a small motion of the body that carries
-    /// its mass along (a twist times time: rad, m), and by the body's twist (rad/s, m/s).
+    /// Gradients of `δmomentum · weight` in world axes, about the world's origin. The first is by a
+    /// small displacement of the body with its mass (rad, m); the second is by the body's twist
+    /// (rad/s, m/s).
     pub fn gradient(&self, weight: &Twist) -> [SpatialForce; 2] {
         let Self { I_W, c, m, w, l } = *self;
-        // weight · (dc × l + c × dl + turn, dl)
+        // expands weight · (dc × l + c × dl + turn, dl)
         let (a, b) = (weight.w_W, weight.v_Wo_W);
         let by_dl = (a.cross(c) + b) * m;
         let by_dc = l.cross(a) + by_dl.cross(w);

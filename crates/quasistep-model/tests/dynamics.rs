@@ -1,4 +1,4 @@
-//! Forces, energy and inertia agree with one another.
+//! Consistency of forces, energy and inertia.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -24,13 +24,14 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 fn mass_matrix(model: &Model, kin: &Kinematics) -> Vec<f64> {
-    // not zero on entry: the function must not rely on it
+    // nonzero on entry: the function must overwrite it
     let mut M = vec![7.0; model.n_v() * model.n_v()];
     model.mass_matrix(kin, &mut M);
     M
 }
 
-/// `M = Σ m J_vᵀ J_v + J_wᵀ I J_w`, body by body from dense Jacobians: no composite bodies.
+/// `M = Σ m J_vᵀ J_v + J_wᵀ I J_w`, summed over bodies with dense Jacobians, without composite
+/// bodies.
 #[test]
 fn mass_matrix_is_the_sum_over_bodies() {
     for seed in 0..10 {
@@ -59,7 +60,7 @@ fn mass_matrix_is_the_sum_over_bodies() {
         for a in 0..n_v {
             for b in 0..n_v {
                 let k = a * n_v + b;
-                // some hundred sums of numbers up to `scale`
+                // rounding of some hundred terms of size up to `scale`
                 assert!((M[k] - expected[k]).abs() < 1e-13 * scale, "({a}, {b})");
                 assert_eq!(M[k].to_bits(), M[b * n_v + a].to_bits(), "symmetry of ({a}, {b})");
             }
@@ -67,7 +68,7 @@ fn mass_matrix_is_the_sum_over_bodies() {
     }
 }
 
-/// `½ vᵀ M v` is the energy of bodies whose motion is measured by central differences of poses.
+/// `½ vᵀ M v` is the kinetic energy of bodies, with velocities from central differences of poses.
 #[test]
 fn mass_matrix_gives_the_kinetic_energy() {
     let s = &mut Samples(11);
@@ -134,7 +135,7 @@ fn gravity_acts_only_where_it_is_switched_on_and_adds_to_what_is_there() {
     assert_eq!(model.potential_energy(&kin, Vec3::new(-3.0, 0.0, 0.0)), 6.0);
 }
 
-/// `tauᵀ v = f · ṗ + t · w`, the motion measured by central differences.
+/// Power equality `tauᵀ v = f · ṗ + t · w`, with velocities from central differences.
 #[test]
 fn a_wrench_has_the_same_power_in_joint_and_world_space() {
     let s = &mut Samples(13);
@@ -159,7 +160,8 @@ fn a_wrench_has_the_same_power_in_joint_and_world_space() {
     }
 }
 
-/// A cube of 1 g and 1 cm, a kilometre away: parallel-axis terms of 1e3 kg·m² would bury its 1.7e-8.
+/// A cube of 1 g and 1 cm at a distance of 1 km: parallel axis terms of 1e3 kg·m² must not bury its
+/// inertia of 1.7e-8 kg·m².
 #[test]
 fn small_bodies_keep_their_inertia_far_from_the_origin() {
     let moment = 1e-3 * 1e-4 / 6.0;
@@ -176,10 +178,10 @@ fn small_bodies_keep_their_inertia_far_from_the_origin() {
     }
 }
 
-/// Points of every body move with the velocities and accelerations of second differences.
+/// Velocities and accelerations of body points agree with first and second differences.
 #[test]
 fn motions_are_those_of_points_on_the_bodies() {
-    // a second difference of a few metres over 1e-4 s keeps 1e-8/1e-8: 1e-6 of 20 m/s² or so
+    // second differences of metres over (1e-4 s)² have a rounding error of about 1e-6 m/s²
     const STEP: f64 = 1e-4;
     for seed in 0..10 {
         let model = everything(seed);
@@ -205,7 +207,8 @@ fn motions_are_those_of_points_on_the_bodies() {
     }
 }
 
-/// `vᵀ (−C v) = −1/2 vᵀ (dM/dt) v`: velocity forces do no work but what changes of the inertia take.
+/// `vᵀ (−C v) = −1/2 vᵀ (dM/dt) v`: velocity-dependent forces do no work except through changes of
+/// inertia.
 #[test]
 fn velocity_forces_keep_the_kinetic_energy() {
     const STEP: f64 = 1e-5;
@@ -224,12 +227,13 @@ fn velocity_forces_keep_the_kinetic_energy() {
         model.velocity_force(&kinematics(&model, &q), &v, &mut Vec::new(), &mut tau);
         let wanted = -(after - before) / (2.0 * STEP);
         let error = (dot(&v, &tau) - wanted).abs();
-        // central differences of an energy of size E: E 1e-16/1e-5
+        // rounding of central differences of an energy E: E 1e-16/1e-5
         assert!(error < 1e-7 * (1.0 + before.abs() + wanted.abs()), "seed {seed}: {error:e}");
     }
 }
 
-/// Euler's equations of a body that turns freely about its centre of mass: `I dw/dt + w × I w = 0`.
+/// Euler's equations of a body that rotates freely about its centre of mass:
+/// `I dw/dt + w × I w = 0`.
 #[test]
 fn a_free_body_feels_its_gyroscopic_torque() {
     let mut builder = ModelBuilder::new();

@@ -1,4 +1,4 @@
-//! Each mistake in a model is refused, in words that name it.
+//! Each invalid model is refused with a message that names the mistake.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -12,7 +12,7 @@ use quasistep_model::{
 
 const HINGE: JointKind = JointKind::Revolute { axis: Vec3::Z };
 
-/// The sentence for `wrong`, added after a hinge `a`. A refused body leaves the builder as it was.
+/// Message for the body `wrong`, added after a hinge `a`. The builder must be unchanged.
 fn refused(wrong: BodyDef) -> String {
     let mut builder = ModelBuilder::new();
     builder.add_body(def("a", WORLD, HINGE)).unwrap();
@@ -22,7 +22,7 @@ fn refused(wrong: BodyDef) -> String {
     message
 }
 
-/// The sentence for bodies that are fine one by one but not together.
+/// Message for bodies that are valid individually but not together.
 fn refused_together(bodies: Vec<BodyDef>) -> String {
     let mut builder = ModelBuilder::new();
     for body in bodies {
@@ -41,7 +41,7 @@ fn names_and_parents_must_fit() {
         refused(def("b", 7, HINGE)),
         "body `test/b`: its parent has index 7, but only 2 bodies exist so far"
     );
-    // a body is not its own parent
+    // a body cannot be its own parent
     assert!(refused(def("b", 2, HINGE)).contains("index 2"));
     let same_body = BodyDef { joint_name: "test.other".into(), ..def("a", WORLD, HINGE) };
     assert_eq!(refused(same_body), "two bodies are named `test/a`; names must differ");
@@ -146,10 +146,10 @@ fn a_body_must_be_physically_possible() {
     );
 }
 
-/// The moments are principal ones: a matrix with a fine diagonal may still be impossible.
+/// Principal moments are checked: a matrix with a valid diagonal may still be invalid.
 #[test]
 fn moments_are_taken_about_principal_axes() {
-    // moments 0.1 and 1.9 in the xy plane, 1.0 about z
+    // principal moments 0.1 and 1.9 in the xy plane, 1.0 about z
     let inertia = Mat3::symmetric([1.0, 1.0, 1.0, 0.9, 0.0, 0.0]);
     let body = BodyInertia { mass: 1.0, com: Vec3::ZERO, inertia };
     let Err(InertiaError::Triangle { moments }) = body.check() else {
@@ -196,7 +196,7 @@ fn mimic_joints_must_not_follow_themselves() {
         refused_together(vec![following("a", HINGE, 1)]),
         "joint `test.a` mimics `test.a`, which leads back to it; one joint must lead"
     );
-    // `a` leads into the loop of `b` and `c` but is not on it
+    // `a` leads into the loop of `b` and `c` but is not part of it
     let message = refused_together(vec![
         following("a", HINGE, 2),
         following("b", HINGE, 3),
@@ -223,9 +223,9 @@ fn limits_of_a_mimic_joint_tighten_those_of_its_leader() {
         builder.build().map(|m| m.limits().to_vec())
     };
     let one = |lower, upper| Ok(vec![PositionLimit { dof: 6, q_index: 7, lower, upper, body: 2 }]);
-    // −1.5 ≤ −2 q ≤ 0.5
+    // limits on −2 q: −1.5 ≤ −2 q ≤ 0.5
     assert_eq!(limits(follower(-2.0, 0.0, [-1.5, 0.5])), one(0.0, 0.75));
-    // −1 ≤ 4 q − 2 ≤ 1
+    // limits on 4 q − 2: −1 ≤ 4 q − 2 ≤ 1
     assert_eq!(limits(follower(4.0, -2.0, [-1.0, 1.0])), one(0.25, 0.75));
     assert_eq!(limits(follower(1.0, 0.0, [f64::NEG_INFINITY, f64::INFINITY])), one(0.0, 1.0));
     assert_eq!(limits(follower(0.0, 0.5, [0.0, 1.0])), one(0.0, 1.0));

@@ -1,4 +1,5 @@
-//! Frames on bodies: their Jacobians against differences of their poses, on trees with every kind of joint.
+//! Frames on bodies: Jacobians compared with differences of poses, on trees with every kind of
+//! joint.
 #![allow(non_snake_case)] // frames in monogram notation
 
 mod common;
@@ -7,7 +8,7 @@ use common::{Samples, everything, random_q};
 use quasistep_math::Vec3;
 use quasistep_model::Frame;
 
-/// Central differences of step `H` are good to `H²` and rounding over `H`.
+/// Step of central differences; their error is `H²`, plus rounding divided by `H`.
 const H: f64 = 1e-5;
 
 #[test]

@@ -1,6 +1,6 @@
-//! A seven-joint arm with a gripper: pose and inertia against numbers from other engines.
+//! A seven-joint arm with a gripper: pose and inertia compared with other engines.
 //!
-//! Frames and inertias: RobotLocomotion/models, `iiwa7_no_collision.sdf` and
+//! Frames and inertias are from RobotLocomotion/models, `iiwa7_no_collision.sdf` and
 //! `schunk_wsg_50_with_tip.sdf`, with their rounded angles.
 #![allow(missing_docs, non_snake_case)]
 #![allow(clippy::approx_constant)] // the model file rounds pi, and its frames depend on that
@@ -12,11 +12,11 @@ use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Kinematics, Model, ModelBuilder, WORLD};
 use std::f64::consts::FRAC_PI_2;
 
-/// Pose of a link at zero joint angles and its joint's axis, both in the frame of the whole arm;
-/// then mass, centre of mass and moments.
+/// Pose of a link at zero joint angles (xyz, rpy) and its joint axis, both in the base frame; then
+/// mass, centre of mass and moments.
 type Link = ([f64; 3], [f64; 3], Vec3, f64, [f64; 3], [f64; 3]);
 
-/// 1.5708 for π/2 and 3.14159 for π, as the model file writes them.
+/// Angles are 1.5708 for π/2 and 3.14159 for π, as in the model file.
 const LINKS: [Link; 7] = {
     let (Y, Z) = (Vec3::Y, Vec3::Z);
     let (a, b) = (1.5708, -3.14159);
@@ -95,8 +95,8 @@ fn arm_with_gripper() -> (Model, Kinematics) {
     (model, kin)
 }
 
-/// A MuJoCo file of the same arm, which gives each frame in its parent's with 12 digits, chained by a
-/// separate script.
+/// Compares with a MuJoCo file of the same arm, whose frames have 12 digits relative to their
+/// parents; they were chained by a separate script.
 #[test]
 fn the_fingers_are_where_another_model_of_the_arm_puts_them() {
     let (_, kin) = arm_with_gripper();
@@ -110,8 +110,8 @@ fn the_fingers_are_where_another_model_of_the_arm_puts_them() {
     }
 }
 
-/// Drake's mass matrix at the start, through the critical damping `D = 2 √(K M_ii)` that a
-/// reference simulation of this arm computed from it and wrote with 12 digits.
+/// Compares with Drake's mass matrix at the start, through the critical damping `D = 2 √(K M_ii)`
+/// that a reference simulation computed from it and printed with 12 digits.
 #[test]
 fn the_inertia_of_the_arm_is_that_of_another_engine() {
     let (model, kin) = arm_with_gripper();

@@ -1,4 +1,4 @@
-//! Columns are derivatives of poses, on the manifold.
+//! Columns are the derivatives of poses, on the manifold.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -7,11 +7,11 @@ use common::{Samples, def, everything, kinds, random_q};
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyDef, JointKind, Kinematics, Mimic, Model, ModelBuilder, WORLD};
 
-/// Steps of 1e-5 balance truncation (1e-10) and rounding (1e-11) of a central difference.
+/// Step of central differences; 1e-5 balances truncation (1e-10) and rounding (1e-11).
 const STEP: f64 = 1e-5;
 
-/// Angular velocity of each body and velocity of its point `p_B`, both in W, by central
-/// differences of the poses along `v`.
+/// Angular velocity of each body and velocity of its point `p_B`, both in W, from central
+/// differences of poses along `v`.
 fn rates_by_difference(model: &Model, q: &[f64], v: &[f64], p_B: Vec3) -> Vec<(Vec3, Vec3)> {
     let at = |h: f64| {
         let (mut moved, mut kin) = (vec![0.0; model.n_q()], model.create_kinematics());
@@ -42,7 +42,7 @@ fn rates_by_columns(model: &Model, kin: &Kinematics, v: &[f64], p_B: Vec3) -> Ve
     (0..model.n_bodies()).map(rate).collect()
 }
 
-/// All bodies, each dof on its own.
+/// Checks all bodies, one dof at a time.
 fn check(model: &Model, s: &mut Samples) {
     let q = random_q(model, s);
     let mut kin = model.create_kinematics();
@@ -104,11 +104,11 @@ fn a_free_body_of_the_world_has_world_rates() {
     let origin = kin.X_WB[1].translation;
     assert_eq!(origin, Vec3::new(q[4], q[5], q[6]));
     for (k, axis) in Vec3::AXES.into_iter().enumerate() {
-        // exact: the identity rotates nothing
+        // exact, because the rotation is the identity
         let (turn, slide) = (kin.columns[k], kin.columns[3 + k]);
         assert_eq!((turn.dof, turn.w_W), (k as u32, axis));
         assert_eq!((slide.dof, slide.w_W, slide.v_Wo_W), (3 + k as u32, Vec3::ZERO, axis));
-        // turning leaves the body's origin where it is
+        // a rotation leaves the body's origin fixed
         assert!((turn.v_Wo_W + turn.w_W.cross(origin)).norm() < 1e-15);
     }
 }
@@ -122,7 +122,7 @@ fn a_path_lists_exactly_the_columns_that_move_a_body_in_ascending_order() {
         let (path, parent) = (model.path(i), model.path(body.parent));
         assert!(path.windows(2).all(|w| w[0] < w[1]));
         assert_eq!(&path[..parent.len()], parent);
-        // the joint's own columns follow those of the body before it
+        // the joint's own columns follow those of the previous body
         let own: Vec<u32> = (next..next + body.joint.n_v() as u32).collect();
         assert_eq!(&path[parent.len()..], own);
         next += own.len() as u32;
@@ -130,7 +130,7 @@ fn a_path_lists_exactly_the_columns_that_move_a_body_in_ascending_order() {
     assert_eq!(model.create_kinematics().columns.len(), next as usize);
 }
 
-/// The law of a mimic joint, `q = multiplier q_leader + offset`, through a chain of two.
+/// Mimic relation `q = multiplier q_leader + offset` through a chain of two.
 #[test]
 fn a_mimic_joint_stands_where_its_leader_says() {
     let slide = JointKind::Prismatic { axis: Vec3::X * 4.0 };
@@ -144,7 +144,7 @@ fn a_mimic_joint_stands_where_its_leader_says() {
     assert_eq!(model.body(1).mimic, follow(3, -6.0, 1.75));
     let mut kin = model.create_kinematics();
     model.kinematics(&[0.125], &mut kin);
-    // binary fractions: exact
+    // binary fractions, so the results are exact
     let x: Vec<f64> = kin.X_WB.iter().map(|X| X.translation.x).collect();
     assert_eq!(x, [0.0, 3.0 * 0.25 + 0.25, -2.0 * 0.125 + 0.5, 0.125]);
     let speeds: Vec<f64> = kin.columns.iter().map(|c| c.v_Wo_W.x).collect();

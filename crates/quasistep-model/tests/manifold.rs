@@ -1,4 +1,4 @@
-//! Configurations form a manifold: steps, differences, unit quaternions.
+//! Integration and differences on the manifold, with unit quaternions.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -23,7 +23,7 @@ fn integrating_the_difference_arrives() {
         let mut arrived = vec![0.0; model.n_q()];
         model.integrate(&q0, &v, 1.0, &mut arrived);
         for range in quaternions(&model) {
-            // q and -q are one rotation
+            // q and −q are the same rotation
             let inner: f64 = range.clone().map(|k| arrived[k] * q1[k]).sum();
             q1[range].iter_mut().for_each(|x| *x *= inner.signum());
         }
@@ -38,32 +38,33 @@ fn the_difference_of_an_integration_is_its_rate() {
     let s = &mut Samples(22);
     for seed in 0..50 {
         let model = everything(seed);
-        // turns below pi (sqrt(3) · 1.8 rad): beyond, the short way round is another one
+        // rotations of at most sqrt(3) · 1.8 = 3.12 rad, below π: beyond it the shorter way is
+        // another one
         let (q, v, h) = (random_q(&model, s), s.vector(model.n_v()), 1.8);
         let (mut next, mut back) = (vec![0.0; model.n_q()], vec![0.0; model.n_v()]);
         model.integrate(&q, &v, h, &mut next);
         model.difference(&q, &next, &mut back);
         for k in 0..model.n_v() {
-            // the logarithm loses digits towards pi
+            // the logarithm loses accuracy near π
             assert!((back[k] - h * v[k]).abs() < 1e-12, "dof {k}: {} {}", back[k], h * v[k]);
         }
     }
 }
 
-/// Rotation rates are expressed in F, not in M: turning about F's z takes M's axes along.
+/// Rotation rates are expressed in F, not in M: rotating about F's z axis moves M's axes.
 #[test]
 fn rotation_rates_are_in_the_fixed_frame() {
     let mut builder = ModelBuilder::new();
     builder.add_body(def("b", WORLD, JointKind::Ball)).unwrap();
     let model = builder.build().unwrap();
-    // a quarter turn about x first
+    // first a quarter turn about x
     let mut q = vec![0.0; 4];
     let quarter = std::f64::consts::FRAC_PI_2;
     model.integrate(&model.neutral_q(), &[quarter, 0.0, 0.0], 1.0, &mut q);
     let mut next = vec![0.0; 4];
     model.integrate(&q, &[0.0, 0.0, quarter], 1.0, &mut next);
     let R_FM = Quat::new(next[0], next[1], next[2], next[3]);
-    // M's y went to F's z, and stays there; M's x goes to F's y
+    // M's y axis is along F's z and stays there; M's x axis moves to F's y
     assert!((R_FM.rotate(Vec3::Y) - Vec3::Z).norm() < 1e-15);
     assert!((R_FM.rotate(Vec3::X) - Vec3::Y).norm() < 1e-15);
 }
@@ -75,7 +76,7 @@ fn quaternions_stay_unit_and_continuous_in_sign() {
     let mut q = random_q(&model, s);
     let mut next = vec![0.0; model.n_q()];
     for step in 0..20_000 {
-        // from small steps to steps of several turns
+        // step sizes from small to several turns
         let h = if step % 2 == 0 { 0.05 } else { 10.0 };
         model.integrate(&q, &s.vector(model.n_v()), h, &mut next);
         for range in quaternions(&model) {
@@ -89,7 +90,7 @@ fn quaternions_stay_unit_and_continuous_in_sign() {
     model.check_q(&q).unwrap();
 }
 
-/// Angles count turns: a command three turns away is three turns away.
+/// Angles are not wrapped: a command three turns away is three turns away.
 #[test]
 fn one_dof_angles_are_not_wrapped() {
     let mut builder = ModelBuilder::new();
@@ -166,7 +167,7 @@ fn a_wrong_configuration_is_refused_by_name() {
     q[0] = 1.001;
     let message = model.check_q(&q).unwrap_err().to_string();
     assert_eq!(message, "the quaternion of `test.b1` has length 1.001; it must be 1");
-    // printed with seven digits it is still unit
+    // a quaternion printed with seven digits is accepted
     q[0] = 1.0 - 4e-7;
     assert_eq!(model.check_q(&q), Ok(()));
 }

@@ -1,43 +1,44 @@
-//! Columns of numbers as bytes that compress well.
+//! Stores columns of numbers as bytes that compress well.
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::{self, Write};
 
-/// How the numbers of contacts are kept; states and commands keep all digits in either way.
+/// Precision of contact numbers in a file. States and commands always keep double precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digits {
-    /// In double precision.
+    /// Double precision.
     All,
-    /// In single precision: a third of the size, and more digits than a page or a plot shows.
+    /// Single precision: a third of the size, and still more digits than a page or a plot shows.
     Single,
 }
 
-/// Bytes compressed with zlib.
+/// Compresses bytes with zlib.
 ///
 /// # Errors
 ///
-/// None that is known: the bytes stay in memory.
+/// None in practice, because the bytes stay in memory.
 pub fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes)?;
     encoder.finish()
 }
 
-/// Columns of numbers: little endian, the lowest byte of each number first, then the next of each: bytes that are alike
-/// stand together, which halves what compression leaves.
+/// Packs columns of little-endian numbers: first the lowest byte of every number in the column,
+/// then the next byte of every number. Similar bytes are thus adjacent, which halves the compressed
+/// size.
 #[derive(Default)]
 pub struct Packer {
     bytes: Vec<u8>,
 }
 
 impl Packer {
-    /// Where text behind the columns is written to.
+    /// The buffer, to append text after the columns.
     pub fn text(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// All columns so far.
+    /// The bytes of all columns.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -69,7 +70,7 @@ impl Packer {
     }
 }
 
-/// The nearest single precision number that is finite.
+/// Converts to single precision, clamped to the finite range.
 fn single(v: f64) -> f32 {
     v.clamp(f32::MIN.into(), f32::MAX.into()) as f32
 }
@@ -83,7 +84,7 @@ impl<'a> Unpacker<'a> {
         Self { rest: bytes }
     }
 
-    /// What stands behind the columns read so far.
+    /// The bytes after the columns read so far.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

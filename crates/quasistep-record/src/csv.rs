@@ -1,4 +1,4 @@
-//! `states.csv` and `contacts.csv`, row by row.
+//! Writes `states.csv` and `contacts.csv`, row by row.
 
 use crate::query::{continue_quaternions, quaternion_starts};
 use crate::{ContactKey, Frame, RecordError, Recording, write_whole};
@@ -10,11 +10,11 @@ use std::path::Path;
 /// First line of `contacts.csv`.
 pub const CONTACTS_HEADER: &str = "t,a,b,px,py,pz,nx,ny,nz,phi,phi_next,fn,fx,fy,fz,spin,mode,shape_a,shape_b,feature,rollx,rolly,rollz,mu";
 
-/// Writes `states.csv` a frame at a time: `t` in s, then one column per coordinate and, where velocity
-/// is carried over, one per dof, `v.` before its name.
+/// Writes `states.csv` frame by frame. Columns are `t` in s, then one per coordinate, then one per
+/// dof with the prefix `v.` if the recording has velocities.
 ///
-/// Quaternions continue the sign of the row before. Every row is flushed, so that a run which
-/// stops leaves all rows up to there.
+/// The sign of quaternions is continued from row to row. Every row is flushed, so that an
+/// interrupted run leaves all rows written so far.
 pub struct StatesCsv<W: Write> {
     out: W,
     n_q: usize,
@@ -28,7 +28,7 @@ impl<W: Write> StatesCsv<W> {
     ///
     /// # Errors
     ///
-    /// What the writer says.
+    /// Errors of the writer.
     pub fn new(mut out: W, coordinates: &[String], dofs: &[String]) -> io::Result<Self> {
         let mut line = String::from("t");
         let rates = dofs.iter().map(|name| field(&format!("v.{name}")));
@@ -48,7 +48,8 @@ impl<W: Write> StatesCsv<W> {
     ///
     /// # Errors
     ///
-    /// What the writer says; `InvalidInput` if the frame has another number of coordinates or rates.
+    /// Errors of the writer; `InvalidInput` if the frame has a wrong number of coordinates or
+    /// rates.
     pub fn append(&mut self, frame: &Frame) -> io::Result<()> {
         for (what, got, want) in
             [("coordinates", frame.q.len(), self.n_q), ("rates", frame.v.len(), self.n_v)]
@@ -74,7 +75,8 @@ impl<W: Write> StatesCsv<W> {
     }
 }
 
-/// Writes `contacts.csv` a frame at a time: one row per contact of the step that ended there.
+/// Writes `contacts.csv` frame by frame: one row for each contact of the step that ends at the
+/// frame.
 pub struct ContactsCsv<W: Write> {
     out: W,
     bodies: Vec<String>,
@@ -82,12 +84,12 @@ pub struct ContactsCsv<W: Write> {
 }
 
 impl<W: Write> ContactsCsv<W> {
-    /// Writes the header [`CONTACTS_HEADER`]. `bodies` are the names that a contact's a and b index, `shapes` those of its
-    /// key.
+    /// Writes the header [`CONTACTS_HEADER`]. `bodies` are the names for indices `a` and `b` of
+    /// contacts; `shapes` are those for indices in their keys.
     ///
     /// # Errors
     ///
-    /// What the writer says.
+    /// Errors of the writer.
     pub fn new(mut out: W, bodies: &[String], shapes: &[String]) -> io::Result<Self> {
         out.write_all(CONTACTS_HEADER.as_bytes())?;
         out.write_all(b"\n")?;
@@ -101,7 +103,7 @@ impl<W: Write> ContactsCsv<W> {
     ///
     /// # Errors
     ///
-    /// What the writer says; `InvalidInput` if a contact names a body or a shape that is not there.
+    /// Errors of the writer; `InvalidInput` if a contact has an invalid body or shape index.
     pub fn append(&mut self, frame: &Frame) -> io::Result<()> {
         let t = number(clean_time(frame.t));
         let mut lines = String::new();
@@ -151,7 +153,7 @@ impl<W: Write> ContactsCsv<W> {
     }
 }
 
-/// Writes the whole `states.csv` of a recording.
+/// Writes `states.csv` of a recording.
 ///
 /// # Errors
 ///
@@ -164,7 +166,7 @@ pub fn write_states_csv(recording: &Recording, path: &Path) -> Result<(), Record
     write_whole(path, write).map_err(|e| RecordError::io(path, e))
 }
 
-/// Writes the whole `contacts.csv` of a recording.
+/// Writes `contacts.csv` of a recording.
 ///
 /// # Errors
 ///
@@ -177,18 +179,19 @@ pub fn write_contacts_csv(recording: &Recording, path: &Path) -> Result<(), Reco
     write_whole(path, write).map_err(|e| RecordError::io(path, e))
 }
 
-/// k h without the noise of the product: 0.30000000000000004 becomes 0.3 (12 significant digits).
+/// Rounds k h to 12 significant digits: 0.30000000000000004 becomes 0.3.
 fn clean_time(t: f64) -> f64 {
     format!("{t:.11e}").parse().unwrap_or(t)
 }
 
-/// The shortest digits that read back as the same bits, with an exponent where zeros would pile up.
+/// The shortest decimal that reads back to the same bits, with an exponent for very large or small
+/// numbers.
 fn number(v: f64) -> String {
     let size = v.abs();
     if v == 0.0 || (1e-5..1e16).contains(&size) { format!("{v}") } else { format!("{v:e}") }
 }
 
-/// A name as a CSV field, quoted where RFC 4180 asks for it.
+/// A name as a CSV field, quoted if RFC 4180 requires it.
 fn field(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\""))

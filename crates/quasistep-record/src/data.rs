@@ -1,33 +1,32 @@
-//! The data of a recording, and what makes it consistent.
+//! The data of a recording, and checks of its consistency.
 
 use crate::uniqueness::Uniqueness;
 use quasistep_math::{Pose, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A whole run: what was there, how it is drawn, and one [`Frame`] per step.
+/// A whole run: names, drawn shapes, and the [`Frame`]s at the start and after every step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// File or name of the scene that ran.
+    /// File or name of the scene.
     pub scene: String,
-    /// What to call the run on a page.
+    /// Title for display.
     pub title: String,
     /// Step size h, in s, > 0.
     pub time_step: f64,
-    /// Names `model/link`; entry 0 is `world`.
+    /// Names `model/link` of bodies; entry 0 is `world`.
     pub bodies: Vec<String>,
-    /// Names `model/link/shape` of what may touch.
+    /// Names `model/link/shape` of collision shapes.
     pub collision_shapes: Vec<String>,
-    /// What to draw, each shape fixed to one body.
+    /// Drawn shapes, each fixed to one body.
     pub shapes: Vec<DrawnShape>,
-    /// Names of the state columns, one per entry of [`Frame::q`].
+    /// Names of the coordinates, one per entry of [`Frame::q`].
     pub coordinates: Vec<String>,
-    /// Names of the rates, one per entry of [`Frame::v`]; empty if no velocity is carried from step to
-    /// step.
+    /// Names of the rates, one per entry of [`Frame::v`]; empty if steps carry no velocity.
     pub dofs: Vec<String>,
     /// Names of the commanded coordinates, one per entry of [`Frame::q_cmd`].
     pub commands: Vec<String>,
-    /// The start (frame 0), then the end of every step.
+    /// Frame 0 is the start; frame k is the end of step k.
     pub frames: Vec<Frame>,
     /// How the run ended.
     pub finish: Finish,
@@ -39,202 +38,206 @@ pub struct Recording {
 pub enum Finish {
     /// It reached its duration.
     Done,
-    /// A step could not be taken; the frames up to there are kept.
+    /// A step failed; frames before it are kept.
     Stopped {
-        /// What the step said.
+        /// Message of the failed step.
         reason: String,
     },
 }
 
-/// A shape as it is drawn.
+/// A drawn shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrawnShape {
-    /// Index into [`Recording::bodies`].
+    /// Index of its body in [`Recording::bodies`].
     pub body: usize,
     /// Name of the shape.
     pub name: String,
-    /// Pose of the shape's own frame G in its body B.
+    /// Pose of the shape's frame G in its body B.
     pub X_BG: Pose,
-    /// Its geometry in G.
+    /// Geometry in frame G.
     pub geometry: DrawnGeometry,
-    /// Red, green, blue, opacity, each from 0 to 1; of one with a paint, its mean.
+    /// Red, green, blue and opacity, from 0 to 1. For a shape with a paint, its mean colour.
     pub color: [f32; 4],
-    /// What lies over the triangles of a mesh in place of the colour, where it can be drawn.
+    /// Texture or vertex colours of a mesh, which replace `color` where they can be drawn.
     pub paint: Option<Paint>,
-    /// What it stands for.
+    /// Whether it is a visual or a collision shape.
     pub role: ShapeRole,
 }
 
-/// Colours that differ over a mesh.
+/// Colours that vary over a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Paint {
-    /// Red, green, blue at each vertex, sRGB.
+    /// Red, green, blue of each vertex, in sRGB.
     Vertices(Vec<[u8; 3]>),
-    /// A picture.
+    /// A texture image.
     Texture {
-        /// Where on it each vertex is: u to the right, v down, 0 to 1 across it; it repeats beyond.
+        /// Texture coordinates of each vertex: u to the right, v down, from 0 to 1 across the
+        /// image, repeating beyond.
         uv: Vec<[f32; 2]>,
-        /// The picture; shapes that share one share it in the file, too.
+        /// The image. Shapes that share an image also share it in the file.
         image: Arc<Image>,
     },
 }
 
-/// A picture as the file that it was.
+/// An encoded image file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// `image/png` or `image/jpeg`.
+    /// MIME type: `image/png` or `image/jpeg`.
     pub mime: String,
-    /// Bytes of the file.
+    /// Contents of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Geometry in the shape's own frame G; lengths in m.
+/// Geometry in the shape's frame G; lengths in m.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum DrawnGeometry {
-    /// Ball about the origin.
+    /// Ball centred at the origin.
     Sphere {
-        /// Radius.
+        /// Radius, in m.
         radius: f64,
     },
-    /// Box about the origin.
+    /// Box centred at the origin.
     Box {
-        /// Half of each edge length.
+        /// Half of each edge, in m.
         half: [f64; 3],
     },
-    /// Capsule about the origin, axis z.
+    /// Capsule centred at the origin, along z.
     Capsule {
-        /// Radius.
+        /// Radius, in m.
         radius: f64,
-        /// Half the length of the core segment.
+        /// Half of the core segment's length, in m.
         half_length: f64,
     },
-    /// Cylinder about the origin, axis z.
+    /// Cylinder centred at the origin, along z.
     Cylinder {
-        /// Radius.
+        /// Radius, in m.
         radius: f64,
-        /// Half the length.
+        /// Half of its length, in m.
         half_length: f64,
     },
-    /// Ellipsoid about the origin.
+    /// Ellipsoid centred at the origin.
     Ellipsoid {
-        /// Half of each axis.
+        /// Half of each axis, in m.
         radii: [f64; 3],
     },
-    /// Solid z ≤ 0, drawn as a large plane with outward normal +z.
+    /// Half-space z ≤ 0, drawn as a large plane with outward normal +z.
     HalfSpace,
     /// Triangles, counter-clockwise seen from outside.
     Mesh {
-        /// Corner points.
+        /// Vertices, in m.
         vertices: Vec<[f64; 3]>,
-        /// Three indices into `vertices` per triangle.
+        /// Indices of the corners of each triangle in `vertices`.
         triangles: Vec<[u32; 3]>,
     },
-    /// Dots on a surface.
+    /// Dots on a surface, for point clouds.
     Points {
-        /// Positions.
+        /// Positions, in m.
         points: Vec<[f32; 3]>,
-        /// A unit normal of the surface at each point, for its light; either sign is right. Empty if
-        /// nothing is known.
+        /// Unit normal at each point, of either sign, for lighting. Empty if unknown.
         normals: Vec<[f32; 3]>,
-        /// Width of a dot, > 0.
+        /// Width of a dot, in m, > 0.
         width: f64,
     },
 }
 
-/// What a drawn shape stands for.
+/// Use of a drawn shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShapeRole {
-    /// For the eye only.
+    /// Visual shape only.
     Visual,
-    /// Makes contact, and something else is drawn for the eye.
+    /// Collision shape of a body that has separate visual shapes.
     Collision,
-    /// Makes contact and is drawn.
+    /// Collision shape that is also drawn as visual.
     Both,
 }
 
-/// The world at the end of a step (frame 0: at the start).
+/// State and results at the end of a step; frame 0 is the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// Time, in s; frame k is at k h.
     pub t: f64,
-    /// Pose of every body in the world.
+    /// World pose of every body.
     pub X_WB: Vec<Pose>,
-    /// Configuration, one entry per name of [`Recording::coordinates`]; m, rad or –.
+    /// Configuration, one entry per name of [`Recording::coordinates`]; m, rad, or dimensionless
+    /// for quaternions.
     pub q: Vec<f64>,
-    /// Velocity that the next step begins with, one per name of [`Recording::dofs`]; m/s or rad/s.
+    /// Velocity with which the next step begins, one entry per name of [`Recording::dofs`]; m/s or
+    /// rad/s.
     pub v: Vec<f64>,
-    /// Commands of the step that ended here, one per name of [`Recording::commands`]; m, rad or –.
-    /// Empty in frame 0.
+    /// Commands of the step that ends at this frame, one entry per name of [`Recording::commands`];
+    /// m, rad, or dimensionless for quaternions. Empty in frame 0.
     pub q_cmd: Vec<f64>,
-    /// Force of the drive of each commanded coordinate over that step, in N or N·m. Empty in frame 0.
+    /// Drive force of each commanded coordinate in the step that ends at this frame, in N or N·m.
+    /// Empty in frame 0.
     pub effort: Vec<f64>,
-    /// Contacts of the step that ended here. Empty in frame 0.
+    /// Contacts of the step that ends at this frame. Empty in frame 0.
     pub contacts: Vec<Contact>,
-    /// Whether that step's answer was the only one, if the run asked. None in frame 0.
+    /// Uniqueness of the step's solution, if the run checked it. `None` in frame 0.
     pub uniqueness: Option<Uniqueness>,
 }
 
 /// One contact point of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
-    /// Body A, index into [`Recording::bodies`].
+    /// Index of body A in [`Recording::bodies`].
     pub a: usize,
-    /// Body B.
+    /// Index of body B in [`Recording::bodies`].
     pub b: usize,
-    /// Contact point in the world, m, where it was measured: at the start of the step.
+    /// Contact point at the start of the step, in W, in m.
     pub p_W: Vec3,
-    /// Unit normal, leaves A and enters B.
+    /// Unit normal from A into B, in W.
     pub n_AB_W: Vec3,
-    /// Signed distance before the step, m; negative overlaps.
+    /// Signed distance before the step, in m; < 0 overlapping.
     pub phi: f64,
-    /// Signed distance after the step as the step's linearisation sees it, m.
+    /// Signed distance after the step by the step's linearisation, in m.
     pub phi_next: f64,
-    /// Force along the normal, ≥ 0, N.
+    /// Normal force, in N, ≥ 0.
     pub normal_force: f64,
-    /// Whole force on B, N.
+    /// Total contact force on B, in W, in N.
     pub force_W: Vec3,
-    /// Torque on B about the normal, N·m.
+    /// Torque on B about the normal, in N·m.
     pub spin: f64,
-    /// Torque on B across the normal, of rolling friction, N·m.
+    /// Rolling friction torque on B, orthogonal to the normal, in W, in N·m.
     pub roll_W: Vec3,
-    /// What the contact did.
+    /// Contact mode in the step.
     pub mode: Mode,
     /// Friction coefficient of the pair.
     pub mu: f64,
-    /// Which point it is.
+    /// Identity of the contact point.
     pub key: ContactKey,
 }
 
-/// What a contact point is called: the same from step to step as long as the same features touch.
+/// Identity of a contact point. It stays the same from step to step while the same features are in
+/// contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ContactKey {
-    /// Shape of A, index into [`Recording::collision_shapes`].
+    /// Index of A's shape in [`Recording::collision_shapes`].
     pub shape_a: usize,
-    /// Shape of B.
+    /// Index of B's shape in [`Recording::collision_shapes`].
     pub shape_b: usize,
-    /// Pair of features of both, as named by the geometry.
+    /// Number of the pair of features, given by the geometry.
     pub feature: u32,
 }
 
-/// What a contact did over a step.
+/// Contact mode over a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// No force.
+    /// Separating: no force.
     Separate,
-    /// Force without slip.
+    /// Sticking: force without slip.
     Stick,
-    /// Force with slip.
+    /// Sliding: force with slip.
     Slide,
 }
 
 impl Mode {
-    /// The three modes, in order.
+    /// The three modes in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Separate, Self::Stick, Self::Slide];
 
-    /// The word used in `contacts.csv`.
+    /// The name used in `contacts.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Separate => "separate",
@@ -245,11 +248,11 @@ impl Mode {
 }
 
 impl Recording {
-    /// Checks that the parts fit each other: lengths, body indices, finite numbers.
+    /// Checks that the parts are consistent: lengths, indices, finite numbers.
     ///
     /// # Errors
     ///
-    /// A sentence that says which part does not fit, with what was seen and what was expected.
+    /// A message that names the inconsistent part, with the value seen and the value expected.
     pub fn check(&self) -> Result<(), String> {
         if !(self.time_step > 0.0 && self.time_step.is_finite()) {
             return Err(format!("the time step is {}; it must be > 0 s", self.time_step));
@@ -288,7 +291,7 @@ impl Recording {
             DrawnGeometry::Box { half } => positive("half edges", half),
             DrawnGeometry::Capsule { radius, half_length } => {
                 positive("radius", &[*radius])?;
-                // a capsule of length zero is a ball
+                // a capsule of length zero is a sphere
                 if *half_length >= 0.0 && half_length.is_finite() {
                     Ok(())
                 } else {
@@ -386,7 +389,7 @@ fn check_paint(paint: &Paint, geometry: &DrawnGeometry) -> Result<(), String> {
     }
 }
 
-/// `qw, qx, qy, qz, x, y, z`, the order of the file.
+/// The pose as `qw, qx, qy, qz, x, y, z`, as stored in the file.
 pub(crate) fn pose_to_array(X: &Pose) -> [f64; 7] {
     let (q, p) = (X.rotation, X.translation);
     [q.w, q.x, q.y, q.z, p.x, p.y, p.z]

@@ -1,49 +1,49 @@
 use std::path::{Path, PathBuf};
 
-/// A recording or a table could not be written or read.
+/// Error of writing or reading a recording or a table.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The file system said no.
+    /// Error of the file system.
     #[error("{}: {source}", file.display())]
     Io {
-        /// File in question.
+        /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The file is no recording, or a part of it is spoilt.
+    /// The file is not a recording, or a part of it is damaged.
     #[error("{}: not a recording: {problem}", file.display())]
     Malformed {
-        /// File in question.
+        /// The file.
         file: PathBuf,
-        /// What was seen, and at which byte.
+        /// The problem, with its byte offset.
         problem: String,
     },
-    /// The file is a recording of another version of this format.
+    /// The file has another version of this format.
     #[error("{}: recording version {got}; this program reads version {want}; run the scene again", file.display())]
     Version {
-        /// File in question.
+        /// The file.
         file: PathBuf,
         /// Version in the file.
         got: u64,
-        /// The version that can be read.
+        /// The supported version.
         want: u64,
     },
-    /// Another run writes into the folder.
+    /// Another run is writing into the folder.
     #[error("{}: another run, process {by}, writes into it; give each run a folder of its own", dir.display())]
     Busy {
         /// The folder.
         dir: PathBuf,
-        /// Number of the process.
+        /// Process id of the other run.
         by: String,
     },
-    /// The parts of the recording do not fit each other.
+    /// The parts of the recording are inconsistent.
     #[error("{}: inconsistent recording: {problem}", file.display())]
     Inconsistent {
-        /// File in question.
+        /// The file.
         file: PathBuf,
-        /// Which part, what was seen, what was expected.
+        /// The inconsistent part, with the value seen and the value expected.
         problem: String,
     },
 }

@@ -1,5 +1,5 @@
-//! The file `recording.qsr`, described in the crate documentation: blocks, and the columns in them. [`crate::reader`] reads
-//! it.
+//! Writes `recording.qsr`: blocks, and the columns in them. The format is described in the crate
+//! documentation; [`crate::reader`] reads it.
 
 use crate::columns::{Digits, Packer, Unpacker, compress};
 use crate::data::pose_to_array;
@@ -20,26 +20,26 @@ use std::sync::Arc;
 
 /// First bytes of the file.
 pub(crate) const MAGIC: &[u8; 8] = b"quasirec";
-/// Version of `recording.qsr` that this crate writes and reads.
+/// Version of `recording.qsr` that this crate reads and writes.
 pub const VERSION: u32 = 7;
 
-/// Kinds of blocks.
+/// Kinds of blocks, as bytes in the file.
 pub(crate) const HEAD: u8 = b'H';
 pub(crate) const FRAMES: u8 = b'F';
 pub(crate) const EXACT_FRAMES: u8 = b'D';
 pub(crate) const END: u8 = b'E';
 
-/// Frames of a block: enough for columns to be compressed well, few enough to be lost with a run that is killed.
+/// Frames per block: enough for good compression, and few enough to lose if a run is killed.
 const FRAMES_OF_BLOCK: usize = 100;
-/// A block ends early where its contacts are this many: some 10 MB before compression.
+/// Number of contacts after which a block ends early; about 10 MB before compression.
 const CONTACTS_OF_BLOCK: usize = 100_000;
-/// Most bytes of a block before compression: a frame of two million contacts, meshes of five million triangles. Its frames
-/// take up to six times as much memory.
+/// Largest block before compression, in bytes: enough for a frame of two million contacts, or
+/// meshes of five million triangles. Decoded frames take up to six times as much memory.
 pub(crate) const MOST_BYTES: u64 = 1 << 28;
-/// Most names of a kind, as of bodies.
+/// Most names in one list, for example of bodies.
 const MOST_NAMES: usize = 1 << 20;
 
-/// All of a recording but its frames and its end.
+/// The head block: everything except the frames and the end.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
@@ -56,7 +56,7 @@ pub(crate) struct Head {
     commands: Vec<String>,
     #[serde(deserialize_with = "names")]
     collision_shapes: Vec<String>,
-    /// Pictures that shapes are painted with.
+    /// Images used by shapes.
     images: Vec<HeadImage>,
     shapes: Vec<HeadShape>,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Head {
 #[serde(deny_unknown_fields)]
 struct HeadImage {
     mime: String,
-    /// Base64 of the file.
+    /// The image file in base64.
     data: String,
 }
 
@@ -75,7 +75,7 @@ enum HeadPaint {
     Vertices(Vec<[u8; 3]>),
     Texture {
         uv: Vec<[f32; 2]>,
-        /// Index of `images`.
+        /// Index in `images`.
         image: usize,
     },
 }
@@ -93,7 +93,7 @@ struct HeadShape {
     role: ShapeRole,
 }
 
-/// What was said of uniqueness in a block, each time that it changed, and which of it of every frame.
+/// Uniqueness answers of a block: the different answers, and the index of each frame's answer.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answers {
@@ -111,7 +111,8 @@ fn of_block<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<V
     at_most(from, FRAMES_OF_BLOCK)
 }
 
-/// A list of at most so many: a few bytes of text may stand for many of memory.
+/// Deserialises a list with at most this many entries, because short text could expand to much
+/// memory.
 fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
     most: usize,
@@ -138,23 +139,23 @@ fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from.deserialize_seq(AtMost(most, PhantomData))
 }
 
-/// Writes a recording frame by frame: what was written can be read, whatever becomes of the rest.
+/// Writes a recording frame by frame. An interrupted file can be read up to its last whole block.
 pub struct RecordingWriter<W: Write> {
     out: W,
     digits: Digits,
-    /// The recording without frames: what frames are checked against.
+    /// The recording without frames, against which frames are checked.
     head: Recording,
-    /// Frames that are in no block yet.
+    /// Frames not yet written.
     waiting: Vec<Frame>,
     written: usize,
 }
 
 impl<W: Write> RecordingWriter<W> {
-    /// Writes the head; the frames of `recording` are left out.
+    /// Writes the head. Frames of `recording` are ignored.
     ///
     /// # Errors
     ///
-    /// What the writer says; `InvalidInput` if the recording is inconsistent.
+    /// Errors of the writer; `InvalidInput` if the recording is inconsistent.
     pub fn new(mut out: W, recording: &Recording, digits: Digits) -> io::Result<Self> {
         let head = recording.without_frames();
         head.check().map_err(invalid)?;
@@ -168,7 +169,8 @@ impl<W: Write> RecordingWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the writer says; `InvalidInput` if the frame does not fit the head or holds what is no number.
+    /// Errors of the writer; `InvalidInput` if the frame does not match the head or contains
+    /// numbers that are not finite.
     pub fn append(&mut self, frame: Frame) -> io::Result<()> {
         let k = self.written + self.waiting.len();
         self.head.check_frame(k, &frame).map_err(|e| invalid(format!("frame {k}: {e}")))?;
@@ -180,11 +182,11 @@ impl<W: Write> RecordingWriter<W> {
         self.flush()
     }
 
-    /// Writes all frames that were appended.
+    /// Writes all frames appended so far.
     ///
     /// # Errors
     ///
-    /// What the writer says.
+    /// Errors of the writer.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -203,7 +205,7 @@ impl<W: Write> RecordingWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the writer says.
+    /// Errors of the writer.
     pub fn finish(mut self, finish: &Finish) -> io::Result<W> {
         self.flush()?;
         write_block(&mut self.out, END, &serde_json::to_vec(finish)?)?;
@@ -213,22 +215,22 @@ impl<W: Write> RecordingWriter<W> {
 }
 
 impl Recording {
-    /// Writes `recording.qsr` at `path`, its contacts in single precision.
+    /// Writes `recording.qsr` to `path`, with contacts in single precision.
     ///
     /// # Errors
     ///
-    /// [`RecordError::Inconsistent`] before anything is written, [`RecordError::Io`] otherwise.
+    /// [`RecordError::Inconsistent`], before anything is written; [`RecordError::Io`] otherwise.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
         self.check().map_err(|e| RecordError::inconsistent(path, e))?;
         write_whole(path, |out| self.write_to(out, Digits::Single).map(drop))
             .map_err(|e| RecordError::io(path, e))
     }
 
-    /// The bytes of a `recording.qsr` that keeps all digits.
+    /// The bytes of a `recording.qsr` with contacts in double precision.
     ///
     /// # Errors
     ///
-    /// What does not fit in this recording.
+    /// A message that names an inconsistent part.
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         self.write_to(Vec::new(), Digits::All).map_err(|e| e.to_string())
     }
@@ -239,11 +241,11 @@ impl Recording {
         writer.finish(&self.finish)
     }
 
-    /// What is drawn, as JSON: the list `shapes` of the head of its file, without pictures.
+    /// The drawn shapes as JSON: the list `shapes` of the file's head, without images.
     ///
     /// # Errors
     ///
-    /// What does not fit in this recording.
+    /// A message that names an inconsistent part.
     pub fn drawn_json(&self) -> Result<String, String> {
         self.check()?;
         let shapes = to_head(&self.without_frames()).shapes;
@@ -272,9 +274,9 @@ fn invalid(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::
     io::Error::new(io::ErrorKind::InvalidInput, problem)
 }
 
-/// Kind, length before and after compression, bytes.
+/// Writes the block's kind, its length before and after compression, and the compressed bytes.
 fn write_block(out: &mut impl Write, kind: u8, bytes: &[u8]) -> io::Result<()> {
-    // no reader would take it
+    // refuse it here, because readers would refuse it
     if bytes.len() as u64 > MOST_BYTES {
         let what = if kind == HEAD { "what is drawn takes" } else { "a frame takes" };
         return Err(invalid(format!(
@@ -290,7 +292,8 @@ fn write_block(out: &mut impl Write, kind: u8, bytes: &[u8]) -> io::Result<()> {
     out.write_all(&packed)
 }
 
-/// A block of frames: their number, columns of the frames, columns of their contacts, what was said of uniqueness.
+/// Encodes a block of frames: number of frames, columns of frames, columns of contacts, uniqueness
+/// answers.
 fn pack(frames: &[Frame], digits: Digits) -> io::Result<Vec<u8>> {
     let mut out = Packer::default();
     out.words(std::iter::once(frames.len()));
@@ -332,7 +335,7 @@ fn pack(frames: &[Frame], digits: Digits) -> io::Result<Vec<u8>> {
     Ok(out.into_bytes())
 }
 
-/// The frames of a block; the first one of all is in it if `is_first`.
+/// Decodes the frames of a block; `is_first` is true if the block contains frame 0.
 pub(crate) fn unpack(
     bytes: &[u8],
     digits: Digits,
@@ -344,7 +347,7 @@ pub(crate) fn unpack(
     if n > FRAMES_OF_BLOCK {
         return Err(format!("{n} frames; at most {FRAMES_OF_BLOCK} are read"));
     }
-    // frame 0 ends no step
+    // frame 0 does not end a step
     let n_steps = if is_first { n.saturating_sub(1) } else { n };
     let per = |count: usize, each: usize| count.saturating_mul(each);
     let (n_b, n_q) = (known.bodies.len(), known.coordinates.len());
@@ -364,7 +367,7 @@ pub(crate) fn unpack(
         [] => Answers::default(),
         text => serde_json::from_slice(text).map_err(|e| format!("uniqueness: {e}"))?,
     };
-    // an answer is told once, and copied to each of its frames
+    // an answer is stored once and copied to each of its frames: bound the memory of the copies
     let sizes: Result<Vec<usize>, _> =
         said.answers.iter().map(|a| serde_json::to_string(a).map(|text| text.len())).collect();
     let sizes = sizes.map_err(|e| format!("uniqueness: {e}"))?;
@@ -425,7 +428,7 @@ pub(crate) fn unpack(
     Ok(frames)
 }
 
-/// Several columns of one kind, one after another.
+/// Reads `N` consecutive columns of the same kind.
 fn columns<T, const N: usize>(
     mut next: impl FnMut() -> Result<Vec<T>, String>,
 ) -> Result<[Vec<T>; N], String> {
@@ -479,7 +482,7 @@ fn to_head(r: &Recording) -> Head {
     }
 }
 
-/// The recording of a head, without frames, as if it were cut off there.
+/// The recording of a head, without frames, marked as cut off.
 pub(crate) fn from_head(head: Head) -> Result<Recording, String> {
     let images: Vec<Arc<Image>> = head
         .images

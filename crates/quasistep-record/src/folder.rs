@@ -1,4 +1,5 @@
-//! The folder of a run: one writer at a time, and the files of the run before are whole until all of the new ones are.
+//! The output folder of a run. Only one run may write at a time, and the files of the previous run
+//! stay until all new ones are complete.
 
 use crate::RecordError;
 use crate::whole::is_draft;
@@ -6,35 +7,38 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// File of a run that every other one is drawn from.
+/// The file from which all other files of a run are made.
 const RECORDING: &str = "recording.qsr";
-/// The others that a run may leave, beside those in [`PLOTS`].
+/// Other files that a run may write, in addition to those in [`PLOTS`].
 const OTHERS: [&str; 6] =
     ["summary.json", "states.csv", "contacts.csv", "uniqueness.csv", "mpc.csv", "view.html"];
-/// Folder of pictures, `*.svg`.
+/// Folder of plots, `*.svg`.
 const PLOTS: &str = "plots";
-/// Folder within that of a run where its files are written.
+/// Subfolder in which a run writes its files.
 const UNFINISHED: &str = "unfinished";
 /// File that is locked while a run writes.
 const LOCK: &str = ".lock";
 
-/// The folder of a run that is being written. Files are made in [`place`](Self::place), a folder within it, and moved to
-/// where they belong when all are there; without [`publish`](Self::publish) they stay there.
+/// The folder of a run that is being written. Files are written in [`place`](Self::place), a
+/// subfolder, and moved to the folder when all are complete. Without [`publish`](Self::publish)
+/// they stay in the subfolder.
 #[derive(Debug)]
 pub struct RunFolder {
     dir: PathBuf,
-    /// It was not there before.
+    /// True if this call created the folder.
     is_new: bool,
-    /// Locked as long as it is open.
+    /// Lock file; locked while open.
     _lock: File,
 }
 
 impl RunFolder {
-    /// Makes a folder ready for the files of a run; what a run that was killed left in it is removed.
+    /// Prepares a folder for the files of a run, and removes unfinished files of a run that was
+    /// killed.
     ///
     /// # Errors
     ///
-    /// [`RecordError::Busy`] while another run writes into it, [`RecordError::Io`] if it cannot be written.
+    /// [`RecordError::Busy`] while another run is writing into it; [`RecordError::Io`] if it cannot
+    /// be written.
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         let fail = |path: &Path, e| RecordError::io(path, e);
         let is_new = !dir.exists();
@@ -47,27 +51,30 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Where the files are made.
+    /// The subfolder in which files are written.
     pub fn place(&self) -> PathBuf {
         self.dir.join(UNFINISHED)
     }
 
-    /// Where a run that was killed, or that goes on, has its recording, if there is one in this folder.
+    /// Path of the recording of a killed or active run in this folder, if there is one.
     pub fn unfinished(dir: &Path) -> Option<PathBuf> {
         let place = dir.join(UNFINISHED);
         place.join(RECORDING).is_file().then_some(place)
     }
 
-    /// Removes the files of the run before, and moves the new ones to where they belong. Whenever this is stopped, the folder
-    /// has the recording of one of the two, whole, and no file of the other one beside it that the next call would leave.
+    /// Removes the files of the previous run, and moves the new ones to the folder.
+    ///
+    /// If this is interrupted at any time, the folder has a complete recording of one of the two
+    /// runs. Files of the other run beside it are removed by the next call.
     ///
     /// # Errors
     ///
-    /// [`RecordError::Io`]: what could not be moved is where it was made.
+    /// [`RecordError::Io`]; files that could not be moved stay in [`place`](Self::place).
     pub fn publish(self) -> Result<(), RecordError> {
         let fail = |path: &Path, e| RecordError::io(path, e);
         let (dir, place) = (&self.dir, self.place());
-        // in a folder without a recording such files are somebody else's: it goes last
+        // remove the recording last: in a folder without one, the other files are taken for the
+        // user's
         if dir.join(RECORDING).is_file() {
             remove_drawn(dir).map_err(|e| fail(dir, e))?;
         }
@@ -75,7 +82,7 @@ impl RunFolder {
         self.settle()
     }
 
-    /// Moves what stands with a recording that was moved already.
+    /// Moves the remaining files of a run whose recording was already moved.
     fn settle(&self) -> Result<(), RecordError> {
         let (dir, place) = (&self.dir, self.place());
         if place.join(RECORDING).is_file() || !dir.join(RECORDING).is_file() {
@@ -94,24 +101,25 @@ impl RunFolder {
         })
     }
 
-    /// Ends what a run that was killed while it published has left to do; nothing, if there is none.
+    /// Completes the publication of a run that was killed while publishing; does nothing if there
+    /// is none.
     ///
     /// # Errors
     ///
-    /// [`RecordError::Io`] as of [`publish`](Self::publish).
+    /// [`RecordError::Io`], as for [`publish`](Self::publish).
     pub fn settle_if_free(dir: &Path) -> Result<(), RecordError> {
         if !dir.join(UNFINISHED).is_dir() || !dir.join(RECORDING).is_file() {
             return Ok(());
         }
         match lock(dir) {
             Ok(lock) => Self { dir: dir.to_owned(), is_new: false, _lock: lock }.settle(),
-            // a run that goes on, or a folder that is only read
+            // another run is active, or the folder is read-only
             Err(_) => Ok(()),
         }
     }
 }
 
-/// Moves a file from one folder to another, if it is there.
+/// Moves a file from one folder to another, if it exists.
 fn move_file(place: &Path, dir: &Path, name: &Path) -> Result<(), RecordError> {
     let (from, to) = (place.join(name), dir.join(name));
     if from.is_file() {
@@ -122,7 +130,7 @@ fn move_file(place: &Path, dir: &Path, name: &Path) -> Result<(), RecordError> {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // folders with something in them stay
+        // folders that are not empty stay
         let _ = fs::remove_dir(self.place().join(PLOTS));
         let _ = fs::remove_dir(self.place());
         let _ = fs::remove_file(self.dir.join(LOCK));
@@ -132,8 +140,8 @@ impl Drop for RunFolder {
     }
 }
 
-/// Removes the files of a run from a folder, which need not be there, and what writers that were killed left of them; others
-/// stay.
+/// Removes the files of a run, and drafts of writers that were killed, from a folder. Other files
+/// stay. The folder may be missing.
 fn remove_files(dir: &Path) -> io::Result<()> {
     remove_drawn(dir)?;
     for folder in [dir, &dir.join(PLOTS)] {
@@ -142,7 +150,7 @@ fn remove_files(dir: &Path) -> io::Result<()> {
     remove(&dir.join(RECORDING))
 }
 
-/// Removes all files of a run but its recording.
+/// Removes all files of a run except its recording.
 fn remove_drawn(dir: &Path) -> io::Result<()> {
     let files = OTHERS.iter().map(|name| dir.join(name));
     files.chain(pictures(&dir.join(PLOTS))?).try_for_each(|file| remove(&file))
@@ -155,14 +163,14 @@ fn remove(file: &Path) -> io::Result<()> {
     }
 }
 
-/// The pictures in a folder, which need not be there.
+/// The plots in a folder, which may be missing.
 fn pictures(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = entries(dir)?;
     files.retain(|file| file.extension().is_some_and(|e| e == "svg"));
     Ok(files)
 }
 
-/// What is in a folder, which need not be there.
+/// The entries of a folder, which may be missing.
 fn entries(dir: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(dir) {
         Ok(list) => list.map(|entry| Ok(entry?.path())).collect(),
@@ -171,7 +179,7 @@ fn entries(dir: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// The lock of a folder: it ends with its process, however that ends.
+/// Locks a folder. The lock ends with the process, however it ends.
 fn lock(dir: &Path) -> Result<File, RecordError> {
     let path = dir.join(LOCK);
     let fail = |e| RecordError::io(dir, e);
@@ -186,12 +194,13 @@ fn lock(dir: &Path) -> Result<File, RecordError> {
                 let by = fs::read_to_string(&path).unwrap_or_default().trim().to_owned();
                 return Err(RecordError::Busy { dir: dir.to_owned(), by });
             }
-            // a file system without locks: nothing tells two runs apart
+            // on a file system without locks, concurrent runs are not detected
             Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(e)) => return Err(fail(e)),
         }
         file.set_len(0).and_then(|()| file.write_all(own.as_bytes())).map_err(fail)?;
-        // the run before removes the file when it ends: locked here, it may be gone from there
+        // the previous run removes the file when it ends, so the file locked here may no longer be
+        // the one in the folder
         match fs::read_to_string(&path) {
             Ok(text) if text != own => {}
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}

@@ -1,8 +1,8 @@
-//! Recordings of simulated runs: plain data, readable without the simulator, for quasistep.
+//! Recordings of simulated runs, for quasistep: plain data that can be read without the simulator.
 //!
-//! A [`Recording`] holds everything that a picture or a plot of a run needs: where every body was
-//! at every step, how it is drawn, the coordinates and their commands, and the contacts with their
-//! forces. This room knows no model, no solver and no shape algorithm; all numbers are SI, all
+//! A [`Recording`] contains everything needed for pictures and plots of a run: the pose of every
+//! body at every step, its drawn shapes, coordinates and commands, and contacts with their forces.
+//! Models, solvers and shape algorithms are outside this crate. All numbers are in SI units. All
 //! vectors are in the world frame W unless their name says otherwise.
 //!
 //! # The file `recording.qsr`
@@ -13,13 +13,14 @@
 //!
 //! | kind | content before compression |
 //! |------|----------------------------|
-//! | `H`, once, first | JSON: `scene`, `title`, `time_step` (s), `bodies` (names `model/link`; entry 0 is `world`), `coordinates` (names of the entries of `q`), `dofs` (names of the entries of `v`; empty if no velocity is carried over), `commands` (names of the commanded coordinates, of `coordinates` or of frames that springs pull), `collision_shapes` (names `model/link/shape` of what may touch), `images` (objects `mime`, `data` in base64), `shapes` (objects `body`, `name`, `pose` `X_BG`, `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`), and of a mesh `paint`: `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex) |
+//! | `H`, once, first | JSON: `scene`, `title`, `time_step` (s), `bodies` (names `model/link`; entry 0 is `world`), `coordinates` (names of the entries of `q`), `dofs` (names of the entries of `v`; empty if no velocity is carried over), `commands` (names of the commanded coordinates, of `coordinates` or of frames that springs pull), `collision_shapes` (names `model/link/shape`), `images` (objects `mime`, `data` in base64), `shapes` (objects `body`, `name`, `pose` `X_BG`, `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`), and of a mesh `paint`: `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex) |
 //! | `F`, any number | frames, in the columns below |
-//! | `D`, any number | the same, with f64 in place of f32: what is kept in memory, and by Python's `pickle` |
+//! | `D`, any number | frames as in `F`, with f64 in place of f32; used in memory and by Python's `pickle` |
 //! | `E`, once, last | JSON: `"done"` or `{"stopped": {"reason": …}}` |
 //!
-//! A pose is `qw, qx, qy, qz, x, y, z`. Columns of a block of N frames, one after another; each holds the lowest byte of
-//! all its numbers, then the next byte of all:
+//! A pose is `qw, qx, qy, qz, x, y, z`. A block of N frames has the columns below, one after
+//! another. Each column stores the lowest byte of all its numbers, then the next byte of all, and
+//! so on:
 //!
 //! | column     | numbers           | content                                                       |
 //! |------------|-------------------|---------------------------------------------------------------|
@@ -31,26 +32,27 @@
 //! | `q_cmd`    | commands · N f64  | commands of the step that ends at the frame; none for the first frame of all |
 //! | `effort`   | commands · N f64  | drive force of the step, N or N·m; none for the first frame of all |
 //! | `n_contacts` | N u32           | contacts of the step that ends at the frame; their sum is C   |
-//! | `a`, `b`, `shape_a`, `shape_b`, `feature`, `mode` | C u32 each | bodies, collision shapes, which point of theirs it is; mode 0 separate, 1 stick, 2 slide |
+//! | `a`, `b`, `shape_a`, `shape_b`, `feature`, `mode` | C u32 each | bodies, collision shapes, number of the pair of features; mode 0 separate, 1 stick, 2 slide |
 //! | `p`, `n`, `force`, `roll` | 3 C f32 each | of a contact: point, normal, force, torque across the normal |
-//! | `phi`, `phi_next`, `normal_force`, `spin`, `mu` | C f32 each | the others of a contact |
+//! | `phi`, `phi_next`, `normal_force`, `spin`, `mu` | C f32 each | signed distances, normal force, torque about the normal, and friction coefficient of a contact |
 //!
-//! States are exact to the bit; contacts keep seven digits (`contacts.csv` has all). With `step.uniqueness` a block ends
-//! with JSON of two lists, `answers` and `frames`: what was said, each time that it changed, and which of it of each frame.
-//! In an answer `motion` is `"unique"`, `"unknown"` or `{"free": {"bodies", "direction"}}`, bodies by index and dofs by name
-//! with their shares; `forces` is `"unique"`, `"unknown"` or `{"shared": {"contacts", "joints", "sums"}}`, contacts by index
-//! among those of the frame; `text` is both in words.
+//! States are stored exactly; contacts keep seven digits (`contacts.csv` has all). With
+//! `step.uniqueness` a block ends with JSON of two lists. `answers` has the answers, one for each
+//! change; `frames` has the index of each frame's answer. In an answer, `motion` is `"unique"`,
+//! `"unknown"` or `{"free": {"bodies", "direction"}}`, with body indices, and dof names with their
+//! shares. `forces` is `"unique"`, `"unknown"` or `{"shared": {"contacts", "joints", "sums"}}`,
+//! with indices of contacts in the frame. `text` states both in words.
 //!
-//! A file that was cut off is read up to its last whole block. Reading refuses other versions, blocks that are spoilt, and
-//! parts that do not fit each other; the error names the file, the place and what was seen.
+//! A truncated file is read up to its last whole block. Reading refuses other versions, damaged
+//! blocks, and inconsistent parts; the error names the file, the position and what was seen.
 //!
-//! [`RecordingWriter`] writes it frame by frame while a run goes on, [`RecordingReader`] reads it block by block, and
-//! [`RunFolder`] keeps the files of two runs apart.
+//! [`RecordingWriter`] writes a file frame by frame during a run. [`RecordingReader`] reads it
+//! block by block. [`RunFolder`] prevents that files of two runs are mixed.
 //!
 //! # Tables
 //!
-//! [`StatesCsv`] and [`ContactsCsv`] write `states.csv` and `contacts.csv`, a frame at a time, so
-//! that a run which stops leaves all rows up to there.
+//! [`StatesCsv`] and [`ContactsCsv`] write `states.csv` and `contacts.csv` frame by frame, so that
+//! an interrupted run leaves all rows written so far.
 #![allow(non_snake_case)] // frames in monogram notation: X_WB, n_AB_W
 
 mod columns;

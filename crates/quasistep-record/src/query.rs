@@ -1,22 +1,22 @@
-//! Small questions that plots and pages ask a recording.
+//! Queries on recordings, used by plots and pages.
 
 use crate::{Frame, Recording};
 use quasistep_math::Vec3;
 
 impl Recording {
-    /// This recording with every n-th frame, and the last one.
+    /// A copy of this recording with every n-th frame and the last one.
     pub fn thinned(&self, n: usize) -> Self {
         let frames = self.every(n).map(|k| self.frames[k].clone()).collect();
         Self { frames, ..self.without_frames() }
     }
 
-    /// The frames to keep where only every n-th is wanted: by index, the last one always among them.
+    /// Indices of every n-th frame, and of the last one.
     pub fn every(&self, n: usize) -> impl Iterator<Item = usize> + Clone {
         let count = self.frames.len();
         (0..count).filter(move |k| k % n.max(1) == 0 || k + 1 == count)
     }
 
-    /// Index of a state column by its name.
+    /// Index of a coordinate by its name.
     pub fn coordinate(&self, name: &str) -> Option<usize> {
         self.coordinates.iter().position(|c| c == name)
     }
@@ -40,7 +40,7 @@ impl Recording {
         pairs
     }
 
-    /// Configuration of every frame with quaternions continuous in sign, as in `states.csv`.
+    /// Configuration of every frame, with the sign of quaternions continued as in `states.csv`.
     pub fn continuous_q(&self) -> Vec<Vec<f64>> {
         let starts = quaternion_starts(&self.coordinates);
         let mut rows: Vec<Vec<f64>> = Vec::with_capacity(self.frames.len());
@@ -56,8 +56,8 @@ impl Recording {
 }
 
 impl Frame {
-    /// Sum of the contact forces that body `a` exerts on body `b` in this frame, in N, in W,
-    /// whichever of the two the contacts call A.
+    /// Sum of the contact forces of body `a` on body `b` in this frame, in N, in W. The result does
+    /// not depend on which of the two a contact lists as A.
     pub fn contact_force(&self, a: usize, b: usize) -> Vec3 {
         self.contacts.iter().fold(Vec3::ZERO, |sum, c| {
             if (c.a, c.b) == (a, b) {
@@ -70,23 +70,24 @@ impl Frame {
         })
     }
 
-    /// Sum of the normal forces between two bodies in this frame, in N, ≥ 0: a squeeze counts
-    /// both sides, unlike [`Frame::contact_force`], where they cancel.
+    /// Sum of the normal forces between two bodies in this frame, in N, ≥ 0. If a body is squeezed
+    /// from two sides, both forces count; in [`Frame::contact_force`] they cancel.
     pub fn normal_force(&self, a: usize, b: usize) -> f64 {
         let between = |c: &&crate::Contact| (c.a, c.b) == (a, b) || (c.a, c.b) == (b, a);
-        // from +0: an empty float sum is -0, which plots would print
+        // start from +0: an empty float sum is −0, which plots would print
         self.contacts.iter().filter(between).fold(0.0, |sum, c| sum + c.normal_force)
     }
 
-    /// Sum of the torques about the contacts' normals between two bodies in this frame, in N·m. It
-    /// is the same whichever of the two is B: both the normal and the torque change their sign.
+    /// Sum of the torques about the contact normals between two bodies in this frame, in N·m. It
+    /// does not depend on which of the two is B, because normal and torque both change sign.
     pub fn spin_torque(&self, a: usize, b: usize) -> f64 {
         let between = |c: &&crate::Contact| (c.a, c.b) == (a, b) || (c.a, c.b) == (b, a);
         self.contacts.iter().filter(between).fold(0.0, |sum, c| sum + c.spin)
     }
 }
 
-/// Where the quaternions of a state row start: indices i with columns `x.qw x.qx x.qy x.qz`.
+/// Indices of the first column of each quaternion in a state row: columns named
+/// `x.qw x.qx x.qy x.qz`.
 pub fn quaternion_starts(coordinates: &[String]) -> Vec<usize> {
     let parts = [".qw", ".qx", ".qy", ".qz"];
     (0..coordinates.len())
@@ -99,9 +100,10 @@ pub fn quaternion_starts(coordinates: &[String]) -> Vec<usize> {
         .collect()
 }
 
-/// Replaces q by −q, the same rotation, where that is nearer to the row before.
+/// Replaces a quaternion q by −q, which is the same rotation, if that is nearer to the previous
+/// row.
 ///
-/// `starts` is from [`quaternion_starts`]; both rows have one entry per coordinate.
+/// `starts` comes from [`quaternion_starts`]; both rows have one entry per coordinate.
 pub fn continue_quaternions(starts: &[usize], previous: &[f64], row: &mut [f64]) {
     for &i in starts {
         let dot: f64 = (i..i + 4).map(|k| previous[k] * row[k]).sum();

@@ -1,4 +1,4 @@
-//! Reads `recording.qsr`, block by block: a recording of any length in bounded memory.
+//! Reads `recording.qsr` block by block, in bounded memory for any length.
 
 use crate::columns::Digits;
 use crate::file::{END, EXACT_FRAMES, FRAMES, HEAD, MAGIC, MOST_BYTES, VERSION, from_head, unpack};
@@ -8,15 +8,15 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Reads a recording a block of frames at a time.
+/// Reads a recording, one block of frames at a time.
 pub struct RecordingReader<R: Read> {
     from: R,
     file: PathBuf,
-    /// Byte of the next block.
+    /// Byte offset of the next block.
     at: u64,
     head: Recording,
     n_frames: usize,
-    /// End of the last frame's step, in s.
+    /// Time of the last frame read, in s.
     end: f64,
     has_end: bool,
 }
@@ -26,10 +26,10 @@ impl RecordingReader<BufReader<File>> {
     ///
     /// # Errors
     ///
-    /// Every variant of [`RecordError`]; each names the file and what was seen.
+    /// Any [`RecordError`]; the error names the file and what was seen.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let open = || {
-            // a pipe may never begin
+            // refuse pipes, which may block forever
             if !std::fs::metadata(path)?.is_file() {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
             }
@@ -41,11 +41,11 @@ impl RecordingReader<BufReader<File>> {
 }
 
 impl<R: Read> RecordingReader<R> {
-    /// Reads a head; `path` is named in complaints.
+    /// Reads a head; `path` is used in error messages.
     ///
     /// # Errors
     ///
-    /// As [`RecordingReader::open`].
+    /// As for [`RecordingReader::open`].
     pub fn new(mut from: R, path: &Path) -> Result<Self, RecordError> {
         let malformed = |problem: String| RecordError::malformed(path, &problem);
         let mut take = |n: usize| exactly(&mut from, n).map_err(|e| RecordError::io(path, e));
@@ -74,16 +74,17 @@ impl<R: Read> RecordingReader<R> {
         Ok(Self { from, file, at, head, n_frames: 0, end: 0.0, has_end: false })
     }
 
-    /// The recording without its frames. How it ended is known when all frames are read.
+    /// The recording without its frames. Its `finish` is known after all frames are read.
     pub fn head(&self) -> &Recording {
         &self.head
     }
 
-    /// The next frames; `None` at the end, or where the file was cut off: its [`finish`](Recording::finish) tells.
+    /// The next block of frames. `None` at the end, or where the file was truncated; the head's
+    /// [`finish`](Recording::finish) tells which.
     ///
     /// # Errors
     ///
-    /// As [`RecordingReader::open`].
+    /// As for [`RecordingReader::open`].
     pub fn next_frames(&mut self) -> Result<Option<Vec<Frame>>, RecordError> {
         let at = self.at;
         let here = |problem: String| {
@@ -129,40 +130,42 @@ fn unexpected(kind: u8) -> String {
 }
 
 impl Recording {
-    /// Reads a `recording.qsr`. One that was cut off is read up to its last whole block, and says so in its
-    /// [`finish`](Recording::finish).
+    /// Reads a `recording.qsr`. A truncated file is read up to its last whole block, and its
+    /// [`finish`](Recording::finish) says so.
     ///
     /// # Errors
     ///
-    /// Every variant of [`RecordError`]; each names the file and what was seen.
+    /// Any [`RecordError`]; the error names the file and what was seen.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         whole(RecordingReader::open(path)?, path)
     }
 
-    /// Reads a `recording.qsr` into at most about so many bytes of frames: all of them, or every second, fourth, … and the
-    /// last one. Also returns which.
+    /// Reads a `recording.qsr` with at most about `most_bytes` bytes of frames in memory. If it has
+    /// more, only every second, fourth, … frame and the last one are kept. Also returns n if every
+    /// n-th frame was kept.
     ///
     /// # Errors
     ///
-    /// As [`Recording::read`].
+    /// As for [`Recording::read`].
     pub fn read_within(path: &Path, most_bytes: usize) -> Result<(Self, usize), RecordError> {
         read_all(RecordingReader::open(path)?, most_bytes)
     }
 
-    /// Reads the bytes of a `recording.qsr`; `path` is named in complaints.
+    /// Reads the bytes of a `recording.qsr`; `path` is used in error messages.
     ///
     /// # Errors
     ///
-    /// As [`Recording::read`].
+    /// As for [`Recording::read`].
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, RecordError> {
         whole(RecordingReader::new(bytes, path)?, path)
     }
 }
 
-/// Memory of the frames of a recording that is read whole, in bytes: a few megabytes of file may stand for it.
+/// Largest memory of a recording's frames, in bytes; a file of a few megabytes could expand beyond
+/// it.
 const MOST_MEMORY: usize = 8 << 30;
 
-/// All frames, if the memory that they take is allowed.
+/// Reads all frames, if their memory is within the limit.
 fn whole<R: Read>(reader: RecordingReader<R>, path: &Path) -> Result<Recording, RecordError> {
     let (recording, every) = read_all(reader, MOST_MEMORY)?;
     if every > 1 {
@@ -191,7 +194,7 @@ fn read_all<R: Read>(
             while size > most_bytes && kept.len() > 1 {
                 every *= 2;
                 if kept.len().is_multiple_of(2) {
-                    // the newest frame is the last one until there is another
+                    // keep the newest frame, because it may be the last
                     last = last.or(kept.pop());
                 }
                 let mut index = 0;
@@ -209,7 +212,7 @@ fn read_all<R: Read>(
 }
 
 impl Frame {
-    /// Memory that it takes, in bytes.
+    /// Memory of the frame, in bytes.
     pub fn memory(&self) -> usize {
         let numbers = self.q.len() + self.v.len() + self.q_cmd.len() + self.effort.len();
         size_of::<Self>()
@@ -222,11 +225,11 @@ impl Frame {
 struct Block {
     kind: u8,
     bytes: Vec<u8>,
-    /// In the file, with its own head.
+    /// Length in the file, including its own header, in bytes.
     length: u64,
 }
 
-/// Why a block could not be read.
+/// Reason why a block could not be read.
 enum Trouble {
     Io(io::Error),
     Spoilt(String),
@@ -243,15 +246,15 @@ impl Trouble {
     }
 }
 
-/// So many bytes; `None` if there are fewer.
+/// Reads exactly `n` bytes; `None` if there are fewer.
 fn exactly(from: &mut impl Read, n: usize) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    // grows with what is there, not with what a length says
+    // memory grows with the bytes present, not with the length given
     from.take(n as u64).read_to_end(&mut bytes)?;
     Ok((bytes.len() == n).then_some(bytes))
 }
 
-/// The next block; `None` at the end, or where the last one is cut short.
+/// Reads the next block; `None` at the end, or if the last block is truncated.
 fn next_block(from: &mut impl Read) -> Result<Option<Block>, Trouble> {
     const OWN_HEAD: usize = 17;
     let Some(head) = exactly(from, OWN_HEAD).map_err(Trouble::Io)? else { return Ok(None) };
@@ -261,7 +264,7 @@ fn next_block(from: &mut impl Read) -> Result<Option<Block>, Trouble> {
         let problem = format!("{length} bytes; at most {MOST_BYTES} are read");
         return Err(Trouble::Spoilt(problem));
     }
-    // compression may add a little
+    // compression may make data slightly longer
     if n_packed > MOST_BYTES + MOST_BYTES / 1000 + 1000 {
         return Err(Trouble::Spoilt(format!(
             "{n_packed} packed bytes; at most {MOST_BYTES} are read"
@@ -270,7 +273,7 @@ fn next_block(from: &mut impl Read) -> Result<Option<Block>, Trouble> {
     let n = usize::try_from(n_packed).unwrap_or(usize::MAX);
     let Some(packed) = exactly(from, n).map_err(Trouble::Io)? else { return Ok(None) };
     let mut bytes = Vec::new();
-    // one byte more than was said shows that it was said wrongly
+    // reading one byte more than the length given detects a wrong length
     let read = ZlibDecoder::new(&packed[..]).take(length + 1).read_to_end(&mut bytes);
     read.map_err(|e| Trouble::Spoilt(format!("it is spoilt: {e}")))?;
     if bytes.len() as u64 != length {

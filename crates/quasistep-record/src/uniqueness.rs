@@ -1,75 +1,75 @@
-//! Whether the answer of a step was the only one: what the step says, and what a recording keeps.
+//! Uniqueness of a step's solution, as stored in a recording.
 
 use serde::{Deserialize, Serialize};
 
-/// What else could have come out of a step with exact Coulomb friction, where the run asked.
+/// Uniqueness of the solution of a step with exact Coulomb friction, if the run checked it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uniqueness {
-    /// Of the next configuration, at the normal forces found.
+    /// Uniqueness of the next configuration, at the normal forces found.
     pub motion: MotionUniqueness,
-    /// Of the contact forces, at the motion found.
+    /// Uniqueness of the contact forces, at the motion found.
     pub forces: ForceUniqueness,
-    /// Both in words, first the motion, then after `; ` the forces.
+    /// Both in words: the motion, then after `; ` the forces.
     pub text: String,
 }
 
-/// Whether the next configuration is the only one for Trinkle05 (29) at its normal forces. Other normal forces may belong to
-/// other motions even so.
+/// Uniqueness of the next configuration as a solution of Trinkle05 (29) for the given normal
+/// forces. Other normal forces may still give other motions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum MotionUniqueness {
-    /// It is.
+    /// The next configuration is unique.
     Unique,
-    /// A little further along the direction is as good.
+    /// Moving slightly further along a direction gives another solution.
     Free {
-        /// Bodies that it moves, by index: 0 is the world.
+        /// Indices of the bodies that move; 0 is the world.
         bodies: Vec<usize>,
-        /// Names of the dofs along which they move, with their share of the motion.
+        /// Names of the dofs that move, with their shares of the motion.
         direction: Vec<(String, f64)>,
     },
-    /// Numbers were too close to call.
+    /// Undecided, because numbers are too close to a threshold.
     Unknown,
 }
 
-/// Whether the contact forces are the only ones.
+/// Uniqueness of the contact forces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ForceUniqueness {
-    /// They are.
+    /// The contact forces are unique.
     Unique,
-    /// Some may be split in another way.
+    /// Some forces can be distributed differently.
     Shared {
-        /// Contacts that take part.
+        /// Contacts whose forces are not unique.
         contacts: Vec<SharedForce>,
-        /// Joints whose limits take part.
+        /// Joints whose limit forces are not unique.
         joints: Vec<String>,
-        /// What is determined all the same.
+        /// Sums of forces that are still unique.
         sums: Vec<DeterminedSum>,
     },
-    /// Numbers were too close to call.
+    /// Undecided, because numbers are too close to a threshold.
     Unknown,
 }
 
-/// A contact whose force is not the only one.
+/// A contact whose force is not unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedForce {
-    /// Index into the contacts of the step.
+    /// Index of the contact in the step.
     pub contact: usize,
-    /// True if its normal force is the only one, and friction is what may differ.
+    /// True if its normal force is unique and only friction is not.
     pub normal_is_unique: bool,
 }
 
-/// The sum of forces on a body by several contacts, where it is the only one and each of them is not.
+/// A unique sum of forces on a body by several contacts whose individual forces are not unique.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeterminedSum {
-    /// The body, by index.
+    /// Index of the body.
     pub body: usize,
-    /// Contacts, by index into those of the step.
+    /// Indices of the contacts in the step.
     pub contacts: Vec<usize>,
-    /// Axes of the world along which the sum is determined, as `xz`.
+    /// World axes along which the sum is unique, for example `xz`.
     pub axes: String,
 }
 
@@ -80,12 +80,12 @@ impl std::fmt::Display for Uniqueness {
 }
 
 impl Uniqueness {
-    /// What is said of the motion, and of the forces.
+    /// The words about the motion, and about the forces.
     pub fn texts(&self) -> [&str; 2] {
         self.text.split_once("; ").map_or([&self.text, ""], |(motion, forces)| [motion, forces])
     }
 
-    /// Checks that indices fit and numbers are finite.
+    /// Checks that indices are valid and numbers are finite.
     pub(crate) fn check(&self, n_bodies: usize, n_contacts: usize) -> Result<(), String> {
         if let MotionUniqueness::Free { bodies, direction } = &self.motion {
             below("body", bodies, n_bodies)?;

@@ -1,18 +1,20 @@
-//! Files that are whole at any moment: written beside their place, and moved there.
+//! Atomic replacement of files: written under another name, then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Writes a file beside its place and moves it there: a writer that is stopped, by an error or a signal, leaves the old
-/// file as it was.
+/// Replaces a file atomically: writes to a temporary file beside it, then renames it. If writing is
+/// interrupted by an error or a signal, the old file stays as it was.
 ///
-/// A link's target is replaced, not the link. What is no regular file, as a pipe, is written as it stands.
+/// For a symbolic link the target is replaced. A file that is not regular, such as a pipe, is
+/// written directly.
 ///
 /// # Errors
 ///
-/// What the system or `write` says; `PermissionDenied` for a file that is there and may not be written.
+/// Errors of the operating system or of `write`; `PermissionDenied` if the existing file is
+/// read-only.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -33,13 +35,13 @@ pub fn write_whole(
     let draft = beside(&place);
     let done = File::create_new(&draft).and_then(fill).and_then(|()| fs::rename(&draft, &place));
     if done.is_err() {
-        // the first error is the one to tell
+        // report the first error
         let _ = fs::remove_file(&draft);
     }
     done
 }
 
-/// A hidden name in the same folder that no other writer uses.
+/// A hidden file name in the same folder that no other writer uses.
 fn beside(place: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -47,7 +49,7 @@ fn beside(place: &Path) -> PathBuf {
     place.with_file_name(format!(".{name}.{}-{count}.part", std::process::id()))
 }
 
-/// Whether a file has such a name: what a writer that was killed has left.
+/// True if a file has the name of a temporary file, so that a killed writer left it.
 pub(crate) fn is_draft(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with('.') && name.ends_with(".part")

@@ -1,4 +1,4 @@
-//! Laws of the recording file and the tables.
+//! Properties of the recording file and the tables.
 #![allow(non_snake_case)] // frames in monogram notation
 
 use quasistep_math::{Pose, Quat, Vec3};
@@ -11,7 +11,7 @@ use quasistep_record::{
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// A file of this test alone, removed at the end.
+/// A file for one test, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -27,7 +27,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Numbers that test printing: no short decimal, tiny, huge, negative zero, subnormal.
+/// Numbers that are hard to print: long decimals, tiny, huge, negative zero, subnormal.
 const AWKWARD: [f64; 8] =
     [1.0 / 3.0, 1e-17, -2.5e300, -0.0, 5e-324, 0.1 + 0.2, f64::MAX, -123456.789];
 
@@ -106,7 +106,7 @@ fn sample() -> Recording {
     }
 }
 
-/// What may be said of a step: everything that there is to say, or nothing but yes.
+/// Uniqueness answers for tests: the full content, or only "unique".
 fn answer(kind: usize) -> Uniqueness {
     if kind > 0 {
         return Uniqueness {
@@ -127,7 +127,7 @@ fn answer(kind: usize) -> Uniqueness {
     }
 }
 
-/// Bits of everything numeric, so that -0 and 0 differ.
+/// Bits of all numbers, so that −0 and 0 differ.
 fn bits(r: &Recording) -> Vec<u64> {
     let mut out = Vec::new();
     for f in &r.frames {
@@ -147,7 +147,7 @@ fn bits(r: &Recording) -> Vec<u64> {
     out
 }
 
-/// The sample through bytes that keep all digits.
+/// A recording written to bytes with all digits, and read back.
 fn through_bytes(recording: &Recording) -> Recording {
     Recording::from_bytes(&recording.to_bytes().unwrap(), "test".as_ref()).unwrap()
 }
@@ -192,18 +192,18 @@ fn a_file_keeps_states_to_the_bit_and_contacts_to_seven_digits() {
         r
     };
     assert_eq!(bits(&back), bits(&contacts(&recording)));
-    // what has been rounded once is written as it is
+    // numbers already rounded to single precision do not change again
     back.write(&file.0).unwrap();
     assert_eq!(bits(&Recording::read(&file.0).unwrap()), bits(&back));
 }
 
-/// Contacts that rest cost a few bytes each: 200 frames with 100 contacts.
+/// Contacts at rest take a few bytes each: 200 frames with 100 contacts.
 #[test]
 fn a_long_recording_stays_small() {
     let file = Scratch::new("size.qsr");
     let mut recording = sample();
     let contact = |k: usize, i: usize| Contact {
-        // at rest, but for what a solver leaves in the last digits
+        // constant except for solver noise in the last digits
         p_W: Vec3::new(1.0 / 3.0, i as f64 / 7.0, 1.0 / 11.0 + k as f64 * 1e-15),
         n_AB_W: Vec3::new(0.6, 0.0, 0.8),
         phi: (k * 37 % 11) as f64 * 1e-12,
@@ -227,7 +227,7 @@ fn a_long_recording_stays_small() {
     assert!(size < 20 * 200 * 100, "{size} bytes");
 }
 
-/// What was written can be read before the run has ended, block by block.
+/// Blocks already written can be read before the run ends.
 #[test]
 fn a_file_that_grows_is_read_up_to_its_last_block() {
     let recording = sample();
@@ -258,14 +258,15 @@ fn a_file_that_grows_is_read_up_to_its_last_block() {
                 assert_eq!(reason, format!("the recording is cut off {where_to}"));
                 counts.insert(n);
             }
-            // the head is not whole
+            // the head is incomplete
             Err(e) => assert!(counts.is_empty(), "{e}"),
         }
     }
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [0, 4, 5]);
 }
 
-/// A recording larger than the memory for it is read as every second, fourth, … frame, and the last one.
+/// A recording larger than the memory limit is read as every second, fourth, … frame, and the last
+/// one.
 #[test]
 fn a_long_recording_is_read_within_bounds() {
     let file = Scratch::new("within.qsr");
@@ -286,7 +287,7 @@ fn a_long_recording_is_read_within_bounds() {
     assert_eq!(some.finish, all.finish);
 }
 
-/// A writer that fails leaves the old file, and nothing beside it.
+/// A writer that fails leaves the old file, and no other file.
 #[test]
 fn a_file_is_replaced_as_a_whole() {
     let dir = Scratch::new("whole");
@@ -305,7 +306,7 @@ fn a_file_is_replaced_as_a_whole() {
     std::fs::remove_dir_all(&dir.0).unwrap();
 }
 
-/// One run at a time; what is no run's file stays.
+/// Only one run writes into a folder at a time, and foreign files stay.
 #[test]
 fn a_folder_has_one_run_and_keeps_the_files_of_others() {
     let dir = Scratch::new("folder");
@@ -319,7 +320,7 @@ fn a_folder_has_one_run_and_keeps_the_files_of_others() {
     first.publish().unwrap();
     let second = RunFolder::open(&dir.0).unwrap();
     std::fs::write(second.place().join("recording.qsr"), "2").unwrap();
-    // not published: the first one is as it was
+    // not published: the first run's file is unchanged
     drop(second);
     assert_eq!(std::fs::read(dir.0.join("recording.qsr")).unwrap(), b"1");
     let third = RunFolder::open(&dir.0).unwrap();
@@ -333,7 +334,7 @@ fn a_folder_has_one_run_and_keeps_the_files_of_others() {
     std::fs::remove_dir_all(&dir.0).unwrap();
 }
 
-/// Where the blocks of a file begin, and where the bytes of each.
+/// Start of each block of a file, and start of its contents.
 fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut at = 12;
     let mut found = Vec::new();
@@ -345,7 +346,7 @@ fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// What reading says of bytes.
+/// Error message of reading these bytes.
 fn refusal(bytes: &[u8]) -> String {
     let file = Scratch::new("spoilt.qsr");
     std::fs::write(&file.0, bytes).unwrap();
@@ -354,7 +355,7 @@ fn refusal(bytes: &[u8]) -> String {
     error
 }
 
-/// Of a recording with one part spoilt after it was checked.
+/// Error message of reading a recording in which one part was changed after its check.
 fn written_badly(change: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut bytes = sample().to_bytes().unwrap();
     change(&mut bytes);
@@ -383,7 +384,8 @@ fn reading_refuses_what_it_does_not_know() {
     assert!(error.contains("kind `X` is not expected here"), "{error}");
 }
 
-/// Spoilt bytes are an error that names the block, or the same recording: never a panic, never much memory.
+/// Damaged bytes give an error that names the block, or the same recording; never a panic or much
+/// memory.
 #[test]
 fn reading_refuses_spoilt_bytes() {
     let bytes = sample().to_bytes().unwrap();
@@ -501,7 +503,7 @@ fn states_table_has_the_promised_columns_and_times() {
          v.a.x,v.a.y,v.b.wx,v.b.wy,v.b.wz,v.b.vx,v.b.vy,v.b.vz"
     );
     assert_eq!(lines.len(), 7);
-    // 3 h is 0.30000000000000004 in binary
+    // 3 h is 0.30000000000000004 in floating point
     let times: Vec<&str> = lines[1..].iter().map(|l| l.split(',').next().unwrap()).collect();
     assert_eq!(times, ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]);
     let x: Vec<f64> =
@@ -511,7 +513,7 @@ fn states_table_has_the_promised_columns_and_times() {
     }
 }
 
-/// q and −q are one rotation; the table never jumps between them.
+/// q and −q are the same rotation; the table does not jump between them.
 #[test]
 fn quaternions_in_the_states_table_are_continuous_in_sign() {
     let coordinates = ["j", "b.qw", "b.qx", "b.qy", "b.qz"].map(String::from);
@@ -528,7 +530,7 @@ fn quaternions_in_the_states_table_are_continuous_in_sign() {
     let mut out = Vec::new();
     let mut table = StatesCsv::new(&mut out, &coordinates, &[]).unwrap();
     for k in 0..40 {
-        // more than a full turn, with the sign that from_axis_angle never gives
+        // more than a full turn, with signs that from_axis_angle does not give
         let q = Quat::from_axis_angle(Vec3::X, f64::from(k) * 0.3).to_array();
         let sign = if k % 3 == 0 { 1.0 } else { -1.0 };
         let q = std::iter::once(-1.0).chain(q.map(|c| sign * c)).collect();
@@ -540,7 +542,7 @@ fn quaternions_in_the_states_table_are_continuous_in_sign() {
         text.lines().skip(1).map(|l| l.split(',').map(|v| v.parse().unwrap()).collect()).collect();
     for pair in rows.windows(2) {
         let jump: f64 = (2..6).map(|i| (pair[1][i] - pair[0][i]).powi(2)).sum::<f64>().sqrt();
-        // one step turns by 0.3 rad: the chord is 2 sin(0.075)
+        // one step rotates by 0.3 rad: the chord is 2 sin(0.075)
         assert!((jump - 2.0 * 0.075_f64.sin()).abs() < 1e-12, "jump {jump}");
         assert_eq!(pair[1][1], -1.0, "other columns keep their sign");
     }
@@ -583,7 +585,7 @@ fn tables_refuse_frames_that_do_not_fit() {
     assert_eq!(error, "a contact between shapes 1 and 1 of 1");
 }
 
-/// Newton's third law in the bookkeeping: who is A does not matter, and a squeeze adds up.
+/// The force of a pair does not depend on which body is A, and normal forces from two sides add up.
 #[test]
 fn pair_forces_do_not_depend_on_the_order_of_the_pair() {
     let touch = |a, b, f: f64| Contact {
@@ -615,7 +617,7 @@ fn names_find_their_columns() {
     assert_eq!(recording.body("box/body"), Some(1));
 }
 
-/// Answers on uniqueness are written each time that they change, and refused where they do not fit.
+/// Uniqueness answers are written when they change, and refused if they are inconsistent.
 #[test]
 fn uniqueness_is_kept_step_by_step() {
     let recording = sample();
@@ -646,18 +648,18 @@ fn uniqueness_is_kept_step_by_step() {
     assert!(early.check().unwrap_err().contains("1 answers on uniqueness; expected 0"));
 }
 
-/// A block of a version 7 file: kind, lengths, packed bytes.
+/// A block of a version 7 file: kind, lengths, compressed bytes.
 fn block(kind: u8, bytes: &[u8]) -> Vec<u8> {
     let packed = quasistep_record::compress(bytes).unwrap();
     let lengths = [bytes.len() as u64, packed.len() as u64];
     [&[kind][..], &lengths[0].to_le_bytes(), &lengths[1].to_le_bytes(), &packed].concat()
 }
 
-/// A few bytes that stand for many are refused before they are many.
+/// Short data that expand to very long data are refused before they are expanded.
 #[test]
 fn files_that_grow_without_end_are_refused() {
     let whole = sample().to_bytes().unwrap();
-    // magic, version, and the block of the head with its own 17 bytes
+    // magic, version, and the head block with its header of 17 bytes
     let n_packed = u64::from_le_bytes(*whole[21..].first_chunk().unwrap()) as usize;
     let head = &whole[..12 + 17 + n_packed];
     let refused = |bytes: &[u8]| {
@@ -685,7 +687,7 @@ fn files_that_grow_without_end_are_refused() {
     assert!(said.contains("a list of at most 1048576"), "{said}");
 }
 
-/// A pipe has no end, and a folder no bytes.
+/// Pipes and folders are refused immediately.
 #[cfg(unix)]
 #[test]
 fn what_is_no_file_is_refused_at_once() {
@@ -698,7 +700,7 @@ fn what_is_no_file_is_refused_at_once() {
     std::fs::remove_file(pipe).unwrap();
 }
 
-/// A run that was killed when its recording had been moved, and the files drawn from it had not.
+/// A run was killed after its recording was moved and before its other files were.
 #[test]
 fn a_move_that_was_killed_is_ended() {
     let dir = Scratch::new("settled");
@@ -714,13 +716,13 @@ fn a_move_that_was_killed_is_ended() {
     RunFolder::settle_if_free(&dir.0).unwrap();
     assert!(dir.0.join("mpc.csv").is_file() && dir.0.join("plots/joints.svg").is_file());
     assert!(!place.exists() && !dir.0.join(".lock").exists());
-    // a later run that was killed keeps its files where they are
+    // a later run that was killed keeps its files in the subfolder
     std::fs::create_dir_all(&place).unwrap();
     std::fs::write(place.join("recording.qsr"), "later").unwrap();
     std::fs::write(place.join("mpc.csv"), "later").unwrap();
     RunFolder::settle_if_free(&dir.0).unwrap();
     assert_eq!(std::fs::read(dir.0.join("mpc.csv")).unwrap(), b"new");
-    // the next one clears them up, with what a writer left that was killed
+    // the next run removes them, together with the draft of a killed writer
     std::fs::write(place.join(".view.html.1-0.part"), "cut").unwrap();
     drop(RunFolder::open(&dir.0).unwrap());
     assert!(!place.exists());

@@ -1,4 +1,4 @@
-//! Bodies, shapes, drives and the start of a scene, as its models are read.
+//! Collects bodies, shapes, drives and start values while the models of a scene are read.
 
 use crate::cloud::CloudReport;
 use crate::collisions::{Instance, SelfCollision};
@@ -17,10 +17,10 @@ use quasistep_math::Pose;
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
 
-/// What the models of a scene add up to.
+/// Everything collected from the models of a scene.
 pub(crate) struct Assembly {
     pub builder: ModelBuilder,
-    /// One per body, the world first.
+    /// Role of each body's joint, the world first.
     pub roles: Vec<Role>,
     /// Names of bodies, the world first.
     pub bodies: Vec<String>,
@@ -28,41 +28,43 @@ pub(crate) struct Assembly {
     pub joints: Vec<String>,
     pub geoms: Vec<Geom>,
     pub drawing: Vec<DrawnShape>,
-    /// Start values of bodies' joints that differ from neutral.
+    /// Body index and start coordinates of joints that do not start at neutral.
     pub start: Vec<(usize, Vec<f64>)>,
-    /// Where drives pull to that no command tells, in m or rad, by body.
+    /// Body index and target (m or rad) of drives that no command sets.
     pub targets: Vec<(usize, f64)>,
-    /// Torques of motors that no command tells, in N or N·m, by body.
+    /// Body index and torque (N or N·m) of motors that no command sets.
     pub motors: Vec<(usize, f64)>,
-    /// Start velocities of bodies' joints, where the scene gives one.
+    /// Body index and start velocity of joints for which the scene gives one.
     pub start_velocity: Vec<(usize, Vec<f64>)>,
     pub warnings: Vec<String>,
     pub clouds: Vec<CloudReport>,
-    /// Boxes around the bodies added since they were last taken.
+    /// Bounding boxes of the bodies added since the last call that took them.
     pub extents: Extents,
-    /// Models in the order of the scene, after one for the world.
+    /// Collision instances: one for the world, then the models in scene order.
     pub instances: Vec<Instance>,
-    /// By body, its place among `instances`.
+    /// For each body, its index in `instances`.
     pub instance_of: Vec<u32>,
     /// Pairs of bodies that the models' files exclude from contact.
     pub never_touch: Vec<[usize; 2]>,
-    /// Shapes that touch those only whom the bits of their files allow, ascending.
+    /// Index and collision masks of shapes that have masks, ascending.
     pub masks: Vec<(usize, Masks)>,
-    /// Pairs of shapes with a surface of their own by their files; they may touch whatever masks say.
+    /// Pairs of shapes with their own friction in a model file; they may collide whatever their
+    /// masks are.
     pub pairs: Vec<FrictionException>,
-    /// Are the visuals of robots read? Nobody sees a scene that is read to measure it.
+    /// True if visuals of robots are read. They are not needed if the scene is only analysed.
     pub looks: bool,
-    /// Textures of meshes read so far.
+    /// Mesh textures read so far.
     pub textures: Textures,
-    /// Springs between frames and the poses that they are told.
+    /// Cartesian springs between frames and commanded poses.
     pub springs: Vec<CartesianSpring>,
-    /// Closed loops and couplings of the models' files.
+    /// Loop closures and couplings given by the model files.
     pub constraints: Vec<Constraint>,
-    /// The model at hand has such springs: its joints may have no stiffness of their own.
+    /// True if the current model has Cartesian springs, so that its joints may have no stiffness of
+    /// their own.
     pub held: bool,
-    /// Poses of bodies at the start.
+    /// World pose of each body at the start.
     X_WB: Vec<Pose>,
-    /// What was made of a file, in a sentence each.
+    /// Notes about how files were processed, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -79,20 +81,21 @@ pub(crate) struct NewBody<'e, 'a> {
     pub limits: Option<[f64; 2]>,
     pub mimic: Option<Mimic>,
     pub gravity: bool,
-    /// Effort limit of the model file.
+    /// Effort limit given by the model file, in N or N·m.
     pub effort: Option<f64>,
-    /// Damping, dry friction and armature of the model file, in N·s/m, N and kg or N·m·s/rad, N·m and kg·m².
+    /// Damping, dry friction and armature given by the model file, in N·s/m, N, kg or N·m·s/rad,
+    /// N·m, kg·m².
     pub resistance: Option<[f64; 3]>,
-    /// Drive of the model file.
+    /// Drive given by the model file.
     pub drive: Option<Drive>,
-    /// Force of the model file's motors, in N or N·m.
+    /// Motor force given by the model file, in N or N·m.
     pub torque: f64,
     pub settings: Settings,
     pub at: &'e At<'a>,
 }
 
 impl<'e, 'a> NewBody<'e, 'a> {
-    /// A body of which nothing else is said.
+    /// A body with no optional properties.
     pub fn new(
         name: String,
         joint_name: String,
@@ -120,7 +123,7 @@ impl<'e, 'a> NewBody<'e, 'a> {
     }
 }
 
-/// Colours of models that name none, told apart by most eyes.
+/// Default colours of models, distinguishable by most people.
 const COLORS: [[f32; 4]; 7] = [
     [0.36, 0.55, 0.75, 1.0],
     [0.90, 0.60, 0.30, 1.0],
@@ -130,7 +133,7 @@ const COLORS: [[f32; 4]; 7] = [
     [0.55, 0.70, 0.75, 1.0],
     [0.75, 0.70, 0.45, 1.0],
 ];
-/// Colour of what stands still.
+/// Colour of fixed bodies.
 const STILL: [f32; 4] = [0.80, 0.81, 0.83, 1.0];
 
 impl Assembly {
@@ -164,7 +167,7 @@ impl Assembly {
         }
     }
 
-    /// The body that a key names.
+    /// Index of the body named by a key.
     pub fn body(&self, at: &At<'_>) -> Result<usize, SceneError> {
         let name = at.text()?;
         let found = find_body(name, self.bodies.iter().map(String::as_str));
@@ -189,7 +192,7 @@ impl Assembly {
                 new.settings.role(&new.kind, new.effort, new.drive.as_ref(), self.held, new.at)?
             }
         };
-        // of a joint that follows a driven one the file's resistance is left out too
+        // joints that mimic a driven joint do not keep the file's resistance either
         let led = |m: &Mimic| self.roles.get(m.body).is_some_and(|role| *role == Role::Passive);
         let holds = role == Role::Passive || new.settings.keeps(new.drive.as_ref());
         let file = new.resistance.map(|[damping, friction, armature]| {
@@ -252,7 +255,7 @@ impl Assembly {
         Ok(index)
     }
 
-    /// Adds the shapes of a body.
+    /// Adds shapes to a body.
     pub fn add_pieces(
         &mut self,
         body: usize,
@@ -285,7 +288,7 @@ impl Assembly {
         }
     }
 
-    /// Notes the box around a body's collision shapes where it starts.
+    /// Adds the bounding box of a body's collision shapes at its start pose to `extents`.
     fn measure(&mut self, body: usize, pieces: &[Piece]) {
         let boxes = pieces
             .iter()
@@ -297,7 +300,7 @@ impl Assembly {
         }
     }
 
-    /// Adds something to look at.
+    /// Adds a drawn shape.
     pub fn draw(
         &mut self,
         body: usize,
@@ -312,14 +315,15 @@ impl Assembly {
     }
 }
 
-/// What holds for all bodies of a model unless they say otherwise.
+/// Defaults for all bodies of a model.
 pub(crate) struct Defaults {
     pub surface: Surface,
     pub color: Option<[f32; 4]>,
     pub gravity: bool,
 }
 
-/// Start of a joint whose limits exclude 0: their middle, or the only one there is.
+/// Default start of a joint whose limits exclude 0: their middle, or the finite limit. `None` if 0
+/// is allowed.
 fn within([lower, upper]: [f64; 2]) -> Option<Vec<f64>> {
     if lower <= 0.0 && upper >= 0.0 {
         return None;

@@ -1,23 +1,26 @@
-//! Contacts whose normal force the joints leave open.
+//! Detection of contacts whose normal force is not determined.
 
 use crate::scene::Scene;
 use quasistep::{FrictionLaw, LinearContact, Role, StepError};
 use quasistep_model::JointKind;
 use std::collections::BTreeSet;
 
-/// Share of a dof's motion at a contact that is none.
+/// Joint motions below this share of the largest count as zero.
 const NONE: f64 = 1e-9;
-/// Distance that counts as touching, in m.
+/// Distance below which bodies touch, in m.
 const TOUCHING: f64 = 1e-6;
 
 impl Scene {
-    /// Contacts with friction at the start whose normal force nothing determines, a sentence for each pair of bodies: no joint with
-    /// a free rate moves the bodies along the normal, as a planar joint on a floor or a drawer in its rails, so that contact and
-    /// joints share the load as they like.
+    /// Contacts with friction at the start whose normal force is not determined, one sentence for
+    /// each pair of bodies.
+    ///
+    /// No joint with a free rate moves these bodies along the contact normal. Examples are a planar
+    /// joint on a floor and a drawer in its rails. Contact and joints can then share the load
+    /// arbitrarily.
     ///
     /// # Errors
     ///
-    /// A start that is no configuration.
+    /// If the start is not a valid configuration.
     pub fn blocked_contacts(&self) -> Result<Vec<String>, StepError> {
         let (system, params) = (&self.system, &self.params);
         let seen = system.linearise(&self.start.q, params.gravity, TOUCHING)?;
@@ -33,7 +36,8 @@ impl Scene {
         Ok(sentences)
     }
 
-    /// Bodies of the joints with free rates that move the bodies of a contact that rubs, if none of them does so along its normal.
+    /// Indices of the joints with free rates that move the bodies of a contact with friction, if
+    /// none of these joints moves them along the normal; otherwise empty.
     fn joints_across(&self, contact: &LinearContact) -> Vec<usize> {
         let model = self.system.model();
         let mut joints = Vec::new();

@@ -1,4 +1,4 @@
-//! `cartesian_stiffness` of a model: springs between its frames and the poses that they are told.
+//! `cartesian_stiffness` of a model: springs between its frames and commanded poses.
 
 use crate::document::At;
 use crate::names::check_name;
@@ -9,7 +9,8 @@ use quasistep_model::Frame;
 
 const KEYS: [&str; 7] = ["frame", "name", "at", "stiffness", "damping", "damping_ratio", "axes"];
 
-/// The springs of `model`, one map or a list, whose `links` are names and bodies in order.
+/// Reads the springs of `model` from one mapping or a list. `links` are names of its links and
+/// their body indices.
 pub(crate) fn read(
     at: &At<'_>,
     model: &str,
@@ -67,7 +68,7 @@ fn one(at: &At<'_>, model: &str, links: &[(&str, usize)]) -> Result<CartesianSpr
     })
 }
 
-/// Six numbers ≥ 0 of a diagonal, or six rows of six.
+/// A 6 × 6 matrix: the diagonal as six numbers ≥ 0, or six rows of six numbers.
 fn matrix(at: &At<'_>, unit: &str) -> Result<Matrix6, SceneError> {
     let rows = at.list()?;
     let valid = "give 6 numbers, x y z and about x y z, or 6 rows of 6";

@@ -1,4 +1,4 @@
-//! What a mesh is to touch: its convex hull, or convex parts.
+//! Collision geometry of a mesh: its convex hull, or convex parts.
 
 use crate::convex_parts::{Parts, by_planes, of_groups};
 use crate::document::{At, Map};
@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How far parts may stand out of a mesh if the scene does not say, as a share of the mesh's longest extent: 4 mm of a
-/// gripper of 0.2 m, whose gaps are wider.
+/// Default distance by which parts may stand out of a mesh, as a share of its longest extent. For a
+/// gripper of 0.2 m it is 4 mm, less than the width of its gaps.
 const TOLERANCE: f64 = 0.02;
 
 /// Keys of [`Shaping`].
@@ -27,15 +27,15 @@ enum Kind {
     Split,
 }
 
-/// How a mesh is made convex.
+/// Options for making a mesh convex.
 #[derive(Clone, Debug)]
 pub(crate) struct Shaping<'a> {
     kind: Kind,
-    /// How far parts may stand out of the mesh, in m.
+    /// Largest distance by which parts may stand out of the mesh, in m.
     tolerance: Option<f64>,
-    /// How far the corners of a hull that are left out may be from it, in m.
+    /// Largest distance of omitted hull corners from the simplified hull, in m.
     simplify: f64,
-    /// Where it is said how parts are made.
+    /// Place in the scene that says how parts are made; `None` for one hull.
     parts: Option<At<'a>>,
     tolerance_at: Option<At<'a>>,
 }
@@ -65,7 +65,7 @@ impl<'a> Shaping<'a> {
         })
     }
 
-    /// A word, or a mapping of the keys.
+    /// Reads a word, or a mapping with the keys [`KEYS`].
     fn word_or_map(at: &At<'a>) -> Result<Self, SceneError> {
         if at.is_map() {
             return Self::read(&at.map(&KEYS)?);
@@ -73,21 +73,23 @@ impl<'a> Shaping<'a> {
         Ok(Self { kind: kind(at)?, parts: Some(at.clone()), ..Self::HULL })
     }
 
-    /// Does the scene ask for more than hulls as they are?
+    /// True if only a plain hull is wanted.
     pub fn is_plain(&self) -> bool {
         self.kind == Kind::Hull && self.simplify == 0.0
     }
 
-    /// Are there several parts?
+    /// True if the mesh is to be divided into parts.
     pub fn has_parts(&self) -> bool {
         self.kind != Kind::Hull
     }
 
-    /// The mesh in a file, times `scale`, made convex; if `weighed`, one in parts must have a mass.
+    /// The mesh of a file, scaled by `scale`, as convex shapes. If `weighed`, a mesh in parts must
+    /// have a mass.
     ///
     /// # Errors
-    /// What is wrong with the file or the mesh, as `file` says it; more parts than are allowed, at the key that asks for
-    /// them.
+    ///
+    /// Mistakes in the file or the mesh, reported at `file`; too many parts, reported at the key
+    /// that asks for them.
     pub fn convex(
         &self,
         path: &Path,
@@ -129,7 +131,7 @@ impl<'a> Shaping<'a> {
         }
         let solid = Solid::new(mesh).map_err(of_mesh)?;
         if weighed {
-            // before the work is done
+            // check this before the expensive computation
             solid.mass_properties().map_err(of_mesh)?;
         }
         let parts = match self.kind {
@@ -150,7 +152,8 @@ impl<'a> Shaping<'a> {
         Ok(convex)
     }
 
-    /// The hull of points; `lost` grows to how far simplifying moved it.
+    /// Convex hull of points, simplified if asked. `lost` is raised to the simplification error, in
+    /// m.
     fn hull(&self, points: &[Vec3], lost: &mut f64) -> Result<Polytope, String> {
         if self.simplify == 0.0 {
             return Polytope::from_points(points).map_err(|e| e.to_string());
@@ -162,10 +165,10 @@ impl<'a> Shaping<'a> {
     }
 }
 
-/// What is wrong with a mesh that was to become convex.
+/// Error of making a mesh convex.
 enum Fault {
     Mesh(SceneError),
-    /// With what was asked of it.
+    /// The options for parts cannot be met.
     Parts(String),
 }
 
@@ -175,7 +178,7 @@ impl From<SceneError> for Fault {
     }
 }
 
-/// A complaint whose place is known elsewhere.
+/// An error whose place is added by the caller.
 fn bare(why: String) -> SceneError {
     SceneError::new("", None, "", why)
 }
@@ -191,7 +194,7 @@ fn kind(at: &At<'_>) -> Result<Kind, SceneError> {
     }
 }
 
-/// The longest edge of the box around a mesh, in m.
+/// Longest edge of the bounding box of a mesh, in m.
 fn longest(mesh: &Mesh) -> f64 {
     let first = mesh.vertices.first().copied().unwrap_or(Vec3::ZERO);
     let (low, high) = mesh.vertices.iter().fold((first, first), |(l, h), p| (l.min(*p), h.max(*p)));
@@ -203,11 +206,12 @@ fn longest(mesh: &Mesh) -> f64 {
 pub(crate) struct Convex {
     hulls: Vec<Hull>,
     mass: Result<Mass, String>,
-    /// The farthest that a point of the parts was found to be outside of the mesh, in m; `None` of a hull.
+    /// Largest measured distance of points of the parts outside the mesh, in m; `None` for one
+    /// hull.
     excess: Option<f64>,
-    /// The farthest that a corner of the hulls is outside of what simplifying left of them, in m.
+    /// Largest distance of original hull corners outside the simplified hulls, in m.
     lost: f64,
-    /// Edges at which the surface is open.
+    /// Number of open edges of the surface.
     n_open: usize,
 }
 
@@ -216,17 +220,18 @@ impl Convex {
         self.hulls.iter().map(|hull| Shape::Polytope(hull.0.clone()))
     }
 
-    /// Of the mesh itself at 1 kg/m³, if it is in parts.
+    /// Mass properties of the mesh at 1 kg/m³, if it is in parts.
     ///
     /// # Errors
-    /// Why it has none.
+    ///
+    /// The reason why it has none.
     pub fn mass_properties(&self) -> Result<MassProperties, String> {
         let Mass(mass, com, rows) = self.mass.clone()?;
         let inertia = Mat3 { rows: rows.map(Vec3::from) };
         Ok(MassProperties { mass, com: com.into(), inertia })
     }
 
-    /// What became of the mesh, for people.
+    /// Description of the result, for notes.
     pub fn words(&self, shaping: &Shaping<'_>) -> String {
         let n = self.hulls.len();
         let mut text = match self.excess {
@@ -259,12 +264,12 @@ impl Convex {
     }
 }
 
-/// A hull, kept as what it is made of, to the bit.
+/// A polytope stored by its parts, so that it can be restored bit by bit.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(into = "HullData", try_from = "HullData")]
 struct Hull(Arc<Polytope>);
 
-/// Corners; normal, offset and corners of faces.
+/// Corners; then normal, offset and corner indices of each face.
 #[derive(Serialize, Deserialize)]
 struct HullData(Vec<[f64; 3]>, Vec<([f64; 3], f64, Vec<u32>)>);
 
@@ -291,7 +296,7 @@ impl TryFrom<HullData> for Hull {
     }
 }
 
-/// Mass, centre, rows of the inertia.
+/// Mass, centre of mass, and rows of the inertia.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Mass(f64, [f64; 3], [[f64; 3]; 3]);
 
@@ -301,7 +306,8 @@ impl From<MassProperties> for Mass {
     }
 }
 
-/// `collision_mesh:` of a robot: for all links, or by pattern of their names, of which the last one that fits holds.
+/// `collision_mesh:` of a robot: options for all links, or by name pattern. The last pattern that
+/// matches a link applies.
 pub(crate) struct Shapings<'a> {
     by_pattern: Vec<(&'a str, Shaping<'a>, At<'a>)>,
 }
@@ -310,7 +316,7 @@ impl<'a> Shapings<'a> {
     pub fn read(at: Option<&At<'a>>) -> Result<Self, SceneError> {
         let Some(at) = at else { return Ok(Self { by_pattern: Vec::new() }) };
         let entries = if at.is_map() { at.entries()? } else { Vec::new() };
-        // the keys themselves: for all links
+        // option keys directly in the mapping apply to all links
         if entries.iter().all(|(key, _)| KEYS.contains(key)) {
             if at.is_map() && entries.is_empty() {
                 return Err(at.error(format!(
@@ -327,13 +333,13 @@ impl<'a> Shapings<'a> {
         Ok(Self { by_pattern })
     }
 
-    /// How the meshes of a link are made convex.
+    /// Options for the meshes of a link.
     pub fn of(&self, link: &str) -> Shaping<'a> {
         let fitting = self.by_pattern.iter().rev().find(|(pattern, ..)| fits(pattern, link));
         fitting.map_or(Shaping::HULL, |(_, shaping, _)| shaping.clone())
     }
 
-    /// A warning for each pattern that fits none of the links with collision meshes.
+    /// A warning for each pattern that matches no link with a collision mesh.
     pub fn unused(&self, links: &[&str]) -> Vec<String> {
         let fits_none = |pattern: &str| !links.iter().any(|link| fits(pattern, link));
         self.by_pattern

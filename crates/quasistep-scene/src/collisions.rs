@@ -1,4 +1,4 @@
-//! Who may touch whom: what the scene, its models and their files say of pairs of bodies.
+//! Collision pairs: exclusions by the scene, its models and their files.
 
 use crate::document::At;
 use crate::names::{find_body, fits_body};
@@ -7,20 +7,20 @@ use quasistep_formats::description::Masks;
 use quasistep_formats::{SceneError, unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Vertices of mesh files have single precision: links that just touch overlap by up to this, in m.
+/// Overlap of links that just touch, in m: vertices in mesh files have single precision.
 const ROUNDING: f64 = 1e-6;
-/// Pairs that a note names.
+/// Most pairs listed in a note.
 const MOST_NAMED: usize = 100;
 
-/// Which links of one model may touch each other.
+/// Rule for collisions between links of one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SelfCollision {
-    /// All that no joint connects and that do not overlap at the start.
+    /// All pairs not connected by a joint that do not overlap at the start.
     #[default]
     Auto,
-    /// All that no joint connects.
+    /// All pairs not connected by a joint.
     All,
-    /// None.
+    /// No pairs.
     None,
 }
 
@@ -32,29 +32,30 @@ impl SelfCollision {
     }
 }
 
-/// A model of the scene, whose bodies are an instance of the system.
+/// A model of the scene as a collision instance.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
     pub name: String,
     pub self_collision: SelfCollision,
 }
 
-/// Pairs that never touch, gathered before there is a system.
+/// Data from which the excluded pairs are computed.
 pub(crate) struct Collisions<'a> {
-    /// By instance.
+    /// Models, by instance index.
     pub models: &'a [Instance],
-    /// By body, the world first.
+    /// Instance index of each body, the world first.
     pub instances: &'a [u32],
-    /// Pairs of bodies that the models' files exclude.
+    /// Pairs of bodies excluded by the model files.
     pub never_touch: &'a [[usize; 2]],
-    /// Shapes that touch those only whom their bits allow, ascending.
+    /// Index and collision masks of shapes that have masks, ascending.
     pub masks: &'a [(usize, Masks)],
-    /// Pairs of shapes that may touch whatever their bits say.
+    /// Pairs of shapes that may collide whatever their masks are.
     pub named: &'a BTreeSet<(usize, usize)>,
 }
 
 impl Collisions<'_> {
-    /// Pairs of shapes that the scene and the models' files exclude; patterns without effect are warnings.
+    /// Pairs of shapes excluded by the scene and the model files. Patterns without effect give
+    /// warnings.
     pub fn excluded(
         &self,
         at: Option<&At<'_>>,
@@ -105,7 +106,7 @@ impl Collisions<'_> {
                 let pattern =
                     find_body(pattern, bodies.iter().map(String::as_str)).unwrap_or(pattern);
                 let has_shapes = geom_bodies.iter().any(|body| fits_body(pattern, body));
-                // a pattern, or a body without shapes: right in another scene, or with another robot
+                // a pattern, or a body without shapes, may be meant for another scene or robot
                 let is_known =
                     pattern.contains('*') || bodies.iter().any(|b| fits_body(pattern, b));
                 if !has_shapes && is_known {
@@ -121,8 +122,8 @@ impl Collisions<'_> {
         Ok(all)
     }
 
-    /// Takes out the pairs that overlap at the start, of models that leave it to this: a note for each model
-    /// names them, the deepest first.
+    /// Excludes pairs of bodies that overlap at configuration `q`, in models with automatic
+    /// self-collision. A note for each model lists them, the deepest first.
     pub fn exclude_overlaps(&self, system: &mut System, q: &[f64], notes: &mut Vec<String>) {
         let is_auto = |body: usize| {
             let instance = self.instances[body] as usize;
@@ -134,7 +135,8 @@ impl Collisions<'_> {
         let mut overlaps = system.self_overlaps(q, ROUNDING);
         overlaps.retain(|(a, _, _)| is_auto(system.geoms()[*a].body));
         overlaps.sort_by(|x, y| y.2.total_cmp(&x.2).then((x.0, x.1).cmp(&(y.0, y.1))));
-        // all shapes of two bodies: one of them touching while another must not is no contact
+        // exclude all shapes of the two bodies: excluding only some would leave an inconsistent
+        // contact
         let mut depth_of: BTreeMap<u32, Vec<([usize; 2], f64)>> = BTreeMap::new();
         for (a, b, depth) in overlaps {
             let [a, b] = [a, b].map(|geom| system.geoms()[geom].body);
@@ -184,14 +186,14 @@ impl Collisions<'_> {
     }
 }
 
-/// All pairs of different shapes of two lists, each pair once.
+/// All pairs of different shapes from two lists, without duplicates.
 fn product(first: &[usize], second: &[usize]) -> Vec<(usize, usize)> {
     let pairs = first.iter().flat_map(|&a| second.iter().map(move |&b| (a, b)));
     let is_same = std::ptr::eq(first, second);
     pairs.filter(|(a, b)| if is_same { a < b } else { a != b }).collect()
 }
 
-/// Pairs of shapes whose bodies fit two patterns; a pattern that fits none is a mistake.
+/// Pairs of shapes whose bodies match two patterns; an error if a pattern matches none.
 pub(crate) fn matching_pairs(
     a: &At<'_>,
     b: &At<'_>,

@@ -1,4 +1,4 @@
-//! Commands of a scene: what every driven joint is told over time.
+//! Commands of a scene: targets of all driven joints over time.
 
 use crate::curve::{Curve, Grid};
 use crate::curves::{curves, kind_of, three};
@@ -10,59 +10,59 @@ use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::path::Path;
 
-/// Commands of all driven joints, in the order of `q_cmd`, and torques.
+/// Command curves of all driven joints, in the order of `q_cmd`, and torque curves.
 #[derive(Clone, Debug)]
 pub(crate) struct Commands {
     parts: Vec<Part>,
     pub torques: Vec<Torque>,
 }
 
-/// What commands are read for.
+/// Context in which commands are read.
 pub(crate) struct Of<'s, 'a> {
     pub system: &'s System,
-    /// Where the scene starts.
+    /// Start configuration.
     pub q: &'s [f64],
-    /// What joints and springs are told that no entry tells.
+    /// Default targets of joints and springs that no entry commands.
     pub told: &'s [f64],
-    /// Joints that a torque drives and no entry names: body and size of the torque, in N or N·m.
+    /// Motors that no entry commands: body index and torque, in N or N·m.
     pub motors: &'s [(usize, f64)],
-    /// Where models stand, for complaints about these.
+    /// Place of the models, for errors about them.
     pub models: &'s At<'a>,
     pub params: &'s StepParams,
 }
 
 #[derive(Clone, Debug)]
 enum Part {
-    /// A coordinate whose rate is its dof's.
+    /// A coordinate whose rate is a velocity component.
     Coordinate(Curve),
-    /// An orientation, by roll, pitch and yaw.
+    /// An orientation given by roll, pitch and yaw.
     Orientation([Curve; 3]),
-    /// An orientation that stays.
+    /// A constant orientation quaternion.
     Still([f64; 4]),
-    /// A pose that goes from knot to knot.
+    /// A pose interpolated between knots.
     Path(PoseCurve),
 }
 
 const KINDS: [&str; 6] = ["constant", "linear", "cubic", "csv", "expr", "pose"];
 
-/// A coordinate that can be told: its name and what it has been told so far.
+/// A coordinate that can be commanded: its name, and its command so far.
 struct Slot {
     name: String,
-    /// Part of a quaternion: told by a pose only.
+    /// True for a component of a quaternion, which only a pose can command.
     quaternion: bool,
-    /// What its command must stay below.
+    /// Largest allowed magnitude of its command.
     farthest: f64,
     curve: Option<Curve>,
 }
 
-/// A driven joint or a frame with a spring that turns in space.
+/// A driven joint, or a frame with a spring, that has an orientation.
 struct Turning {
     name: String,
-    /// Its first slot.
+    /// Index of its first slot.
     first: usize,
-    /// It has a position too.
+    /// True if it has a position too.
     moves: bool,
-    /// It is a frame with a spring.
+    /// True for a frame with a spring.
     spring: bool,
     rpy: Option<[Curve; 3]>,
     path: Option<PoseCurve>,
@@ -101,7 +101,7 @@ impl Commands {
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             if entry.entry("frame").is_some() {
                 for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
-                    // driven coordinates have a slot each
+                    // one slot for each driven coordinate
                     if let Some(slot) = slots.iter_mut().find(|s| s.name == names[i]) {
                         tell(slot, curve, &entry, grid)?;
                     }
@@ -159,7 +159,8 @@ impl Commands {
         Ok(Self { parts, torques })
     }
 
-    /// Fills `tau`, length `n_v`, with the torques at time `t`; empties it if there are none.
+    /// Fills `tau`, length `n_v`, with the torques at time `t` (s), in N or N·m; empties it if
+    /// there are none.
     pub fn sample_torques(&self, t: f64, n_v: usize, tau: &mut Vec<f64>) {
         tau.clear();
         if !self.torques.is_empty() {
@@ -168,7 +169,7 @@ impl Commands {
         }
     }
 
-    /// Fills `q_cmd` and `v_cmd` for time `t`.
+    /// Fills `q_cmd` and `v_cmd` for time `t`, in s.
     pub fn sample(&self, t: f64, input: &mut StepInput) {
         input.q_cmd.clear();
         input.v_cmd.clear();
@@ -187,7 +188,7 @@ impl Commands {
                     let [(roll, droll), (pitch, dpitch), (yaw, dyaw)] =
                         [rpy[0].at(t), rpy[1].at(t), rpy[2].at(t)];
                     input.q_cmd.extend(Quat::from_rpy([roll, pitch, yaw]).to_array());
-                    // each angle turns about the axis that the later ones have moved
+                    // each angle rotates about the axis already rotated by the later angles
                     let turn_z = Quat::from_axis_angle(Vec3::Z, yaw);
                     let turn_zy = turn_z * Quat::from_axis_angle(Vec3::Y, pitch);
                     let w = Vec3::Z * dyaw
@@ -205,8 +206,8 @@ impl Commands {
         }
     }
 
-    /// Rates over the step of size `h` that ends at `t`: the mean of a coordinate's, an orientation's
-    /// in the middle of the step.
+    /// Command rates over the step of size `h` that ends at `t` (both in s): the mean rate of a
+    /// coordinate, and the mid-step rate of an orientation.
     pub fn mean_rates(&self, t: f64, h: f64, v_cmd: &mut Vec<f64>) {
         let mut middle = StepInput::default();
         self.sample(t - 0.5 * h, &mut middle);
@@ -233,7 +234,8 @@ impl Commands {
     }
 }
 
-/// Gives a coordinate its command, which must be its only one and not too far.
+/// Sets the command of a coordinate; an error if it has one already, or if the command is too
+/// large.
 fn tell(slot: &mut Slot, curve: Curve, at: &At<'_>, grid: &Grid) -> Result<(), SceneError> {
     check_far(slot, curve.largest(grid), at)?;
     if slot.curve.is_some() {
@@ -243,7 +245,7 @@ fn tell(slot: &mut Slot, curve: Curve, at: &At<'_>, grid: &Grid) -> Result<(), S
     Ok(())
 }
 
-/// A command that loses digits is a mistake.
+/// Error if a command is so large that it loses precision.
 fn check_far(slot: &Slot, size: f64, at: &At<'_>) -> Result<(), SceneError> {
     if size < slot.farthest {
         return Ok(());
@@ -254,7 +256,8 @@ fn check_far(slot: &Slot, size: f64, at: &At<'_>) -> Result<(), SceneError> {
     )))
 }
 
-/// The coordinates that an entry speaks of; `all` names every coordinate of the scene.
+/// Slots of the coordinates that an entry names. `all` are the names of all coordinates of the
+/// scene.
 fn targets(map: &Map<'_>, slots: &[Slot], all: &[String]) -> Result<Vec<usize>, SceneError> {
     let find = |at: &At<'_>| -> Result<usize, SceneError> {
         let name = at.text()?;
@@ -281,7 +284,8 @@ fn targets(map: &Map<'_>, slots: &[Slot], all: &[String]) -> Result<Vec<usize>, 
     }
 }
 
-/// The joint, or the frame with a `spring`, that an entry names; `why` says why another name is none.
+/// The joint, or the frame with a `spring`, that an entry names. `why` explains in an error why
+/// another name is not valid.
 fn find<'t>(
     at: &At<'_>,
     spring: bool,
@@ -293,7 +297,7 @@ fn find<'t>(
     found.ok_or_else(|| at.error(format!("`{name}` {why}")))
 }
 
-/// `pose` of a free or ball joint or of a frame with a spring.
+/// Reads `pose` of a free or ball joint, or of a frame with a spring.
 fn read_pose(
     at: &At<'_>,
     slots: &mut [Slot],
@@ -320,7 +324,8 @@ fn read_pose(
     Ok(())
 }
 
-/// An entry with a `spring`: a pose over time, or knots of poses; what they leave out is as at the start.
+/// Reads an entry with a `spring`: a pose over time, or pose knots. Parts left out stay as at the
+/// start.
 fn read_spring(
     entry: &At<'_>,
     start: &[f64],
@@ -343,7 +348,7 @@ fn read_spring(
                 let name = &spring.name;
                 return Err(knots.error(format!("`{name}` is commanded twice; keep one command")));
             }
-            // no other command may follow
+            // mark all its slots as commanded, so that no other command can be added
             for slot in own {
                 slot.curve = Some(Curve::Constant(0.0));
             }

@@ -1,4 +1,4 @@
-//! `constraints`: closed loops and couplings, and a start that fits them.
+//! `constraints`: loop closures and couplings, and a start that satisfies them.
 
 use crate::document::{At, Map};
 use crate::names::{body_index, check_name};
@@ -10,10 +10,11 @@ use quasistep_model::{Frame, Kinematics, Model, WORLD};
 
 const KINDS: [&str; 3] = ["connect", "weld", "coupling"];
 const KEYS: [&str; 7] = ["name", "connect", "weld", "coupling", "at", "frames", "offset"];
-/// Joints that a sentence about the start names.
+/// Most joints listed in a note about the start.
 const NAMED: usize = 4;
 
-/// Reads `constraints:`. What does not say where it holds the second body holds it where it starts: `q`.
+/// Reads `constraints:`. If the frame in the second body is not given, it is the one that satisfies
+/// the constraint at the start configuration `q`.
 pub(crate) fn read(
     at: Option<&At<'_>>,
     model: &Model,
@@ -57,7 +58,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Two frames that stay together, and a name for it.
+/// Two frames that must coincide, and a name.
 fn frames(
     pair: &At<'_>,
     map: &Map<'_>,
@@ -110,7 +111,7 @@ fn frames(
     Ok((kind, name))
 }
 
-/// A sum of coordinates, and a name for it.
+/// A linear equation of coordinates, and a name.
 fn coupling(
     sum: &At<'_>,
     map: &Map<'_>,
@@ -131,7 +132,7 @@ fn coupling(
     Ok((ConstraintKind::Coupling { terms, offset }, names.join("+")))
 }
 
-/// Moves passive joints so that all constraints hold at `q`, and says what that took.
+/// Moves passive joints so that all constraints hold at `q`; returns notes about the motion.
 pub(crate) fn close(
     system: &System,
     q: &mut [f64],

@@ -1,4 +1,4 @@
-//! What a scene contains and how it starts, in words: the same on the command line and in Python.
+//! Description of a scene and its start in words, for the command line and Python.
 
 use crate::run::{FirstStep, NearestPair};
 use crate::scene::Scene;
@@ -7,29 +7,30 @@ use quasistep::{Role, StepParams};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a scene contains, as `quasistep check` says it.
+/// Summary of a scene, as `quasistep check` prints it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
-    /// Name of the scene, and its title.
+    /// Name and title of the scene.
     pub title: String,
-    /// Bodies without the world.
+    /// Number of bodies, without the world.
     pub bodies: usize,
-    /// Collision shapes.
+    /// Number of collision shapes.
     pub shapes: usize,
-    /// Pairs of shapes that may touch.
+    /// Number of pairs of shapes that may collide.
     pub pairs: usize,
-    /// Dofs whose joint is actuated, prescribed and passive.
+    /// Numbers of dofs with actuated, prescribed and passive joints.
     pub dofs: [usize; 3],
-    /// Steps of a run.
+    /// Number of steps of a run.
     pub steps: usize,
-    /// How they are taken.
+    /// Step settings, in words.
     pub stepping: String,
-    /// What was made of files, in a sentence each: convex parts of meshes, point clouds.
+    /// Notes about how files were processed, one sentence each: convex parts of meshes, point
+    /// clouds.
     pub notes: Vec<String>,
 }
 
 impl Scene {
-    /// What this scene contains.
+    /// Summary of this scene.
     pub fn contents(&self) -> Contents {
         let (system, params) = (&self.system, &self.params);
         let model = system.model();
@@ -65,7 +66,7 @@ pub fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// How steps are taken, in the words of the scene grammar.
+/// Step settings in the words of the scene grammar.
 fn stepping(params: &StepParams) -> String {
     let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
     format!(
@@ -95,12 +96,13 @@ impl fmt::Display for Contents {
     }
 }
 
-/// Most overlapping pairs that are named, the deepest; of more it says how many.
+/// Most overlapping pairs listed. Only the number of the others is given.
 const NAMED: usize = 8;
 
-/// Pairs that overlap at the start, a line for each, of those that are given with the nearest first.
+/// One line for each pair that overlaps at the start. `pairs` must be sorted by distance, smallest
+/// first.
 pub fn overlaps_in_words(pairs: &[NearestPair]) -> Vec<String> {
-    // a nanometre is rounding on any robot's scale
+    // overlaps below a nanometre are rounding on any robot's scale
     let deep = pairs.iter().filter(|pair| pair.distance < -1e-9);
     let mut lines: Vec<String> = deep
         .map(|NearestPair { a, b, distance }| {
@@ -116,7 +118,7 @@ pub fn overlaps_in_words(pairs: &[NearestPair]) -> Vec<String> {
 }
 
 impl FirstStep {
-    /// How the scene starts, as `quasistep check` says it.
+    /// Summary of the start, as `quasistep check` prints it.
     pub fn in_words(&self, scene: &Scene) -> String {
         let margin = scene.params.contact_margin;
         let n = self.report.contacts.len();

@@ -1,4 +1,4 @@
-//! The `mpc` section: what a scene is to do under control, as plain numbers.
+//! The `mpc` section of a scene: the control task as plain data.
 
 use crate::curve::{Curve, Grid};
 use crate::curves::{curves, expression};
@@ -6,73 +6,74 @@ use crate::document::{At, Map};
 use quasistep::System;
 use quasistep_formats::{SceneError, unknown};
 
-/// What the scene file says about its control. Lists follow the dofs of the scene, or its inputs.
+/// Control task of a scene. Lists have one entry per dof of the scene, or per input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ControlSection {
-    /// Where the section stands, `file:line`, for complaints about what cannot be planned.
+    /// Place of the section, `file:line`, for errors.
     pub place: String,
-    /// The step that predicts.
+    /// Prediction model.
     pub model: ControlModel,
-    /// Steps of a plan.
+    /// Number of steps of a plan.
     pub horizon: usize,
-    /// Duration of one of them, in s.
+    /// Duration of a step of a plan, in s.
     pub time_step: f64,
-    /// Steps of the closed loop.
+    /// Number of steps of the closed loop.
     pub steps: usize,
-    /// Wanted positions, one per dof; of a trajectory those at its end.
+    /// Goal positions, one per dof, in m or rad. For a trajectory, those at its end.
     pub goal: Vec<f64>,
-    /// Wanted velocities, one per dof; of a trajectory those at its end.
+    /// Goal velocities, one per dof, in m/s or rad/s. For a trajectory, those at its end.
     pub goal_velocity: Vec<f64>,
-    /// Wanted positions, then velocities, at the start and after every step, to the end of the last plan; empty if
-    /// they are the same at all times.
+    /// Goal trajectory: positions then velocities, at the start and after every step up to the end
+    /// of the last plan. Empty if the goal is constant.
     pub trajectory: Vec<Vec<f64>>,
-    /// Velocities at the start, one per dof.
+    /// Start velocities, one per dof, in m/s or rad/s.
     pub start_velocity: Vec<f64>,
-    /// Weights of squared distances to the goal, and of squared inputs.
+    /// Weights of squared deviations from the goal, and of squared inputs.
     pub weights: ControlWeights,
-    /// Bounds of positions, one pair per dof; infinite where there is none.
+    /// Lower and upper bound of positions, one pair per dof, in m or rad; infinite if unbounded.
     pub position: Vec<[f64; 2]>,
-    /// Bounds of velocities, one pair per dof; infinite where there is none.
+    /// Lower and upper bound of velocities, one pair per dof, in m/s or rad/s; infinite if
+    /// unbounded.
     pub velocity: Vec<[f64; 2]>,
-    /// Bounds of inputs, one pair per input.
+    /// Lower and upper bound of inputs, one pair per input.
     pub input: Vec<[f64; 2]>,
-    /// Bounds of their change from step to step.
+    /// Lower and upper bound of the change of inputs per step, one pair per input.
     pub input_rate: Vec<[f64; 2]>,
-    /// Price of a violated position or velocity; `None` if they are hard.
+    /// Penalty weight of violated position and velocity bounds; `None` for hard bounds.
     pub soft: Option<f64>,
-    /// Price of a violated input; `None` if they are hard.
+    /// Penalty weight of violated input bounds; `None` for hard bounds.
     pub soft_input: Option<f64>,
-    /// Price of an input that changes too fast; `None` if those bounds are hard.
+    /// Penalty weight of violated bounds on input changes; `None` for hard bounds.
     pub soft_input_rate: Option<f64>,
-    /// Points nearer than this are planned with, in m.
+    /// Distance below which contact points are part of the plan, in m.
     pub contact_margin: f64,
-    /// Friction directions of a contact that slides in two.
+    /// Number of friction directions of a contact with two sliding dimensions.
     pub friction_directions: usize,
-    /// Let the impulses of the last plan tell how lever arms change.
+    /// If true, the change of lever arms is predicted with the contact impulses of the last plan.
     pub moving_levers: bool,
-    /// Plans within this of the bound are optimal.
+    /// Optimality gap at which a plan is accepted.
     pub gap: f64,
-    /// Most nodes of a search; 0 for no limit.
+    /// Largest number of nodes of a search; 0 for no limit.
     pub max_nodes: u64,
-    /// Most CPU time of a search, in s; `None` for no limit.
+    /// Largest CPU time of a search, in s; `None` for no limit.
     pub time_limit: Option<f64>,
-    /// Only improve the first modes found.
+    /// If true, only the contact modes found first are improved.
     pub local: bool,
-    /// Every step of a plan has a system of its own, linearised where the last plan is then.
+    /// If true, each step of a plan is linearised at the state that the last plan predicts for it.
     pub along_plan: bool,
 }
 
-/// The step that predicts.
+/// Prediction model of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlModel {
-    /// Forces on these dofs move masses.
+    /// Forces on these dofs (indices) accelerate masses.
     Dynamic(Vec<usize>),
-    /// Commands of actuated joints, no momentum.
+    /// Commanded positions of actuated joints, without momentum.
     QuasiDynamic,
 }
 
 impl ControlModel {
-    /// Its word in scene files.
+    /// Name of the model in scene files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Dynamic(_) => "dynamic",
@@ -81,18 +82,18 @@ impl ControlModel {
     }
 }
 
-/// Diagonals of the cost.
+/// Diagonals of the cost matrices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ControlWeights {
-    /// Of positions, one per dof.
+    /// Weights of positions, one per dof.
     pub position: Vec<f64>,
-    /// Of velocities.
+    /// Weights of velocities, one per dof.
     pub velocity: Vec<f64>,
-    /// Of positions at the end of the plan.
+    /// Weights of positions at the end of the plan, one per dof.
     pub final_position: Vec<f64>,
-    /// Of velocities there.
+    /// Weights of velocities at the end of the plan, one per dof.
     pub final_velocity: Vec<f64>,
-    /// Of inputs, one per input.
+    /// Weights of inputs, one per input.
     pub input: Vec<f64>,
 }
 
@@ -119,10 +120,10 @@ const KEYS: [&str; 18] = [
 const WEIGHTS: [&str; 5] = ["position", "velocity", "final_position", "final_velocity", "input"];
 const BOUNDS: [&str; 5] = ["position", "velocity", "input", "input_rate", "soft"];
 const SOFT: [&str; 3] = ["state", "input", "input_rate"];
-/// What a goal that moves is given by, besides an expression of `t`.
+/// Keys of a moving goal other than an expression of `t`.
 const CURVES: [&str; 2] = ["linear", "cubic"];
 
-/// Far beyond any scene: every pair is planned with.
+/// Default contact margin, in m: larger than any scene, so that every pair is part of the plan.
 const EVERYWHERE: f64 = 1e3;
 
 impl ControlSection {
@@ -153,7 +154,7 @@ impl ControlSection {
             map.get(key).map_or(Ok(default.to_vec()), |at| by_name(at, &dofs, default, unit))
         };
         let zero = vec![0.0; dofs.len()];
-        // positions of dofs that nobody wants anywhere: where they start
+        // default goal of dofs: their start positions
         let here = if q.len() == dofs.len() { q.to_vec() } else { zero.clone() };
         let bounds = match map.get("bounds") {
             None => None,
@@ -214,7 +215,7 @@ impl ControlSection {
     }
 }
 
-/// Prices of violated bounds.
+/// Penalty weights of violated bounds.
 struct Soft {
     state: Option<f64>,
     input: Option<f64>,
@@ -222,7 +223,7 @@ struct Soft {
 }
 
 impl Soft {
-    /// One price is that of the state.
+    /// Reads the weights; a single number applies to the state bounds.
     fn read(at: Option<&At<'_>>) -> Result<Self, SceneError> {
         let Some(at) = at else { return Ok(Self { state: None, input: None, input_rate: None }) };
         if !at.is_map() {
@@ -238,7 +239,7 @@ impl Soft {
     }
 }
 
-/// Wanted positions over time: per dof a number, an expression of `t`, or knots.
+/// Goal positions over time: for each dof a number, an expression of `t`, or knots.
 fn goals(
     at: &At<'_>,
     dofs: &[String],
@@ -280,8 +281,8 @@ fn goals(
     items.iter().map(one).collect()
 }
 
-/// Positions and velocities at the end, and both over time if they change. Velocities that nobody wants otherwise are
-/// the rates of the positions.
+/// Positions and velocities at the end, and over time if the goal moves. Velocities that are not
+/// given are the rates of the positions.
 fn sample(
     curves: &[Curve],
     velocity: Option<&[f64]>,
@@ -325,7 +326,7 @@ impl ControlWeights {
 
 const FREE: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// Dofs by name.
+/// Indices of dofs given by name.
 fn driven(at: &At<'_>, dofs: &[String]) -> Result<Vec<usize>, SceneError> {
     let items = at.list()?;
     if items.is_empty() {
@@ -349,7 +350,7 @@ fn place_of(name: &str, names: &[String], at: &At<'_>) -> Result<usize, SceneErr
     })
 }
 
-/// Values for all names: one number, a list, or a mapping that leaves the others at their default.
+/// Values for all names: one number, a list, or a mapping in which missing names get the default.
 fn by_name(
     at: &At<'_>,
     names: &[String],
@@ -371,7 +372,7 @@ fn by_name(
     Ok(values)
 }
 
-/// Bounds for all names: one for all, a list, or a mapping that leaves the others free.
+/// Bounds for all names: one for all, a list, or a mapping in which missing names are unbounded.
 fn limits(at: &At<'_>, names: &[String], unit: &str) -> Result<Vec<[f64; 2]>, SceneError> {
     if at.is_map() {
         let mut values = vec![FREE; names.len()];
@@ -388,7 +389,7 @@ fn limits(at: &At<'_>, names: &[String], unit: &str) -> Result<Vec<[f64; 2]>, Sc
     items.iter().map(|item| limit(item, unit)).collect()
 }
 
-/// `b` for −b to b, or `[low, high]`.
+/// One bound: `b` for −b to b, or `[low, high]`.
 fn limit(at: &At<'_>, unit: &str) -> Result<[f64; 2], SceneError> {
     if matches!(at.text(), Ok("none")) {
         return Ok(FREE);

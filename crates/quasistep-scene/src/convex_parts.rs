@@ -1,10 +1,11 @@
-//! A mesh as convex parts: those its file names, or those that planes cut it into.
+//! Convex decomposition of a mesh: the groups of its file, or parts made by cutting planes.
 //!
-//! A part whose hull stands out of the mesh by more than the tolerance is cut along the plane that leaves
-//! the least volume in the hulls of both sides: on a body with flat faces that is a face's own plane, and
-//! the parts are exact. How far hulls stand out is measured at points on and in them.
+//! A part whose hull stands out of the mesh by more than the tolerance is cut along a plane. The
+//! plane is chosen so that the hulls of both sides have the least volume. For a body with flat
+//! faces this is the plane of a face, and the parts are exact. The distance by which hulls stand
+//! out is measured at sample points on and in them.
 //!
-//! (Decompositions by voxels, V-HACD for one, bound a share of the volume and leave steps where faces are flat.)
+//! (Voxel-based methods such as V-HACD bound a share of the volume and leave steps on flat faces.)
 
 use crate::solid::{Key, Solid, key};
 use quasistep_formats::mesh::Mesh;
@@ -13,32 +14,32 @@ use quasistep_math::{Pose, Vec3};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// More parts than this are refused: pairs of shapes are tried one by one.
+/// Largest number of parts, because every pair of shapes is tested.
 pub(crate) const MAX_PARTS: usize = 256;
-/// Concave edges whose planes are tried for one cut.
+/// Number of concave edges whose planes are tried for one cut.
 const MAX_EDGES: usize = 6;
-/// Directions whose farthest corners stand for a part while cuts are compared.
+/// Number of directions whose support points represent a part while cuts are compared.
 const DIRECTIONS: usize = 48;
-/// Points measured on one hull while cutting, and on all in the end.
+/// Number of sample points: per hull while cutting, and on all hulls at the end.
 const SAMPLES: [usize; 2] = [300, 4000];
 
 /// Convex parts of a mesh.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub hulls: Vec<Arc<Polytope>>,
-    /// The farthest that a point of the hulls was found to be outside of the mesh, in m.
+    /// Largest measured distance of a hull point outside the mesh, in m.
     pub excess: f64,
 }
 
-/// Triangles of a part over its corners. Where it was cut the surface is open.
+/// Triangles of a part over its corners. The surface is open where it was cut.
 struct Surface {
-    /// Each once, ascending by their keys.
+    /// Corners without duplicates, sorted by their keys.
     corners: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
 }
 
 impl Surface {
-    /// Joins corners that are the same number for number; leaves out those that no triangle has.
+    /// Merges identical corners and removes unused ones.
     fn new(corners: &[Vec3], mut triangles: Vec<[u32; 3]>) -> Self {
         let mut order: Vec<(Key, u32)> =
             corners.iter().enumerate().map(|(k, p)| (key(*p), k as u32)).collect();
@@ -47,8 +48,8 @@ impl Surface {
             used[i as usize] = true;
         }
         order.retain(|(_, k)| used[*k as usize]);
-        // runs that are sorted already cost little
-        #[allow(clippy::stable_sort_primitive)] // it merges runs that are sorted
+        // merges sorted runs at little cost
+        #[allow(clippy::stable_sort_primitive)] // it merges sorted runs
         order.sort();
         let mut number = vec![0; corners.len()];
         let mut kept: Vec<Vec3> = Vec::with_capacity(order.len());
@@ -74,7 +75,7 @@ impl Surface {
         self.triangles.iter().map(|t| t.map(|i| self.corners[i as usize]))
     }
 
-    /// Both surfaces as one.
+    /// Union of two surfaces.
     fn join(&self, other: &Self) -> Self {
         let first = self.corners.len() as u32;
         let corners: Vec<Vec3> = self.corners.iter().chain(&other.corners).copied().collect();
@@ -83,7 +84,7 @@ impl Surface {
     }
 }
 
-/// Every group of the file as one convex part.
+/// Takes every group of the file as one convex part.
 pub(crate) fn of_groups(mesh: &Mesh, solid: &Solid) -> Result<Parts, String> {
     let mut hulls = Vec::new();
     for group in &mesh.groups {
@@ -98,12 +99,12 @@ pub(crate) fn of_groups(mesh: &Mesh, solid: &Solid) -> Result<Parts, String> {
     finish(hulls, solid)
 }
 
-/// Parts whose hulls stand out of the solid by no more than `tolerance` (m).
+/// Cuts the solid into parts whose hulls stand out of it by no more than `tolerance` (m).
 pub(crate) fn by_planes(solid: &Solid, tolerance: f64) -> Result<Parts, String> {
     let mut open = components(&Surface::of(solid.surface.triangles()));
     let mut hulls = Vec::new();
     while let Some(part) = open.pop() {
-        // slivers without a volume hold nothing
+        // skip slivers without a volume
         let Some(hull) = hull_of(&part) else { continue };
         let (farthest, excess) = excess(&hull, solid, SAMPLES[0]);
         let sides = if excess > tolerance { best_cut(&part, farthest) } else { None };
@@ -134,18 +135,19 @@ fn hull_of(part: &Surface) -> Option<Polytope> {
     Polytope::from_points(&part.corners).ok()
 }
 
-/// The pieces on both sides of the plane that leaves the least volume in their hulls; of the plane
-/// across the middle of the longest extent if none leaves clearly less than there is: halves of a ring
-/// have no smaller hulls, but their quarters do.
+/// Pieces on both sides of the best plane: the one that leaves the least volume in their hulls.
+///
+/// If no plane clearly reduces the volume, the part is halved across its longest extent. This is
+/// needed for a ring, whose halves have no smaller hulls but whose quarters do.
 fn best_cut(part: &Surface, farthest: Vec3) -> Option<Vec<Surface>> {
-    // rough hulls miss some volume, more or less of it
+    // rough hulls underestimate volumes by varying amounts
     let clear = if part.corners.len() <= DIRECTIONS { 1e-6 } else { 0.03 };
     let mut best = rough_volume(part) * (1.0 - clear);
     let mut chosen = None;
     for (normal, offset) in planes(part, farthest) {
         let Some(sides) = pieces_beside(part, normal, offset) else { continue };
         let volume: f64 = sides.iter().map(rough_volume).sum();
-        // a plane tried earlier wins over one that is as good
+        // ties: the plane tried first wins
         if volume < best * (1.0 - 1e-9) {
             (best, chosen) = (volume, Some(sides));
         }
@@ -159,7 +161,7 @@ fn best_cut(part: &Surface, farthest: Vec3) -> Option<Vec<Surface>> {
     })
 }
 
-/// The pieces below and above a plane; `None` if all is on one side.
+/// Pieces below and above a plane; `None` if all is on one side.
 fn pieces_beside(part: &Surface, normal: Vec3, offset: f64) -> Option<Vec<Surface>> {
     let [below, above] = cut(part, normal, offset);
     if below.triangles.is_empty() || above.triangles.is_empty() {
@@ -175,12 +177,12 @@ fn extent(part: &Surface) -> (Vec3, Vec3) {
     part.corners.iter().fold((first, first), |(l, h), p| (l.min(*p), h.max(*p)))
 }
 
-/// Volume of the rough hull.
+/// Volume of the rough hull, in m³.
 fn rough_volume(part: &Surface) -> f64 {
     rough_hull(part).map_or(0.0, |hull| hull.mass_properties(1.0).mass)
 }
 
-/// The hull of the corners that are farthest in some directions: quick on parts of many corners.
+/// Hull of the support points in some directions; fast for parts with many corners.
 fn rough_hull(part: &Surface) -> Option<Polytope> {
     let all = &part.corners;
     if all.len() <= DIRECTIONS {
@@ -202,8 +204,8 @@ fn rough_hull(part: &Surface) -> Option<Polytope> {
     Polytope::from_points(&few).ok()
 }
 
-/// Planes worth trying, as unit normal and offset: of the faces beside concave edges and between them,
-/// and across the axes through the farthest point and through quarters of the part.
+/// Candidate planes (unit normal, offset): planes of faces at concave edges and between them, and
+/// planes across the axes through the farthest point and at quarters of the part.
 fn planes(part: &Surface, farthest: Vec3) -> Vec<(Vec3, f64)> {
     let mut planes = Vec::new();
     for (p, n1, n2) in concave_edges(part) {
@@ -212,7 +214,7 @@ fn planes(part: &Surface, farthest: Vec3) -> Vec<(Vec3, f64)> {
         }
     }
     let (low, high) = extent(part);
-    // faces in one plane name it many times
+    // remove duplicates: many triangles share a plane
     let mut different: Vec<(Vec3, f64)> = Vec::new();
     for (n, offset) in planes {
         let same = |(m, o): &(Vec3, f64)| {
@@ -232,7 +234,7 @@ fn planes(part: &Surface, farthest: Vec3) -> Vec<(Vec3, f64)> {
     planes
 }
 
-/// The longest edges at which the surface bends inwards: a point and both outward normals.
+/// The longest concave edges: a point, and the outward normals of both triangles.
 fn concave_edges(part: &Surface) -> Vec<(Vec3, Vec3, Vec3)> {
     let mut waiting: BTreeMap<[u32; 2], (Vec3, Vec3)> = BTreeMap::new();
     let mut found: Vec<(f64, (Vec3, Vec3, Vec3))> = Vec::new();
@@ -246,7 +248,7 @@ fn concave_edges(part: &Surface) -> Vec<(Vec3, Vec3, Vec3)> {
                 None => {
                     waiting.insert(name, (normal, apex));
                 }
-                // the other triangle rises above this one's plane
+                // concave: the other triangle rises above this one's plane
                 Some((other, far)) if normal.dot(far - p) > 1e-6 * (far - p).norm() => {
                     found.push(((q - p).norm(), (p, normal, other)));
                 }
@@ -259,7 +261,8 @@ fn concave_edges(part: &Surface) -> Vec<(Vec3, Vec3, Vec3)> {
     found.into_iter().map(|(_, edge)| edge).collect()
 }
 
-/// The surface below a plane and above it. What lies in the plane goes to the side of its solid.
+/// Parts of the surface below and above a plane. Triangles in the plane go to the side of the solid
+/// they bound.
 fn cut(part: &Surface, normal: Vec3, offset: f64) -> [Surface; 2] {
     let size = part.corners.iter().map(|p| p.max_abs()).fold(0.0, f64::max);
     let level = 1e-9 * size;
@@ -269,7 +272,7 @@ fn cut(part: &Surface, normal: Vec3, offset: f64) -> [Surface; 2] {
     };
     let heights: Vec<f64> = part.corners.iter().map(height).collect();
     let mut corners = part.corners.clone();
-    // where edges cross the plane: one corner for both of their triangles
+    // intersections of edges with the plane, shared by both triangles of an edge
     let mut crossings: BTreeMap<[u32; 2], u32> = BTreeMap::new();
     let mut crossing = |a: u32, b: u32| {
         let [a, b] = [a.min(b), a.max(b)];
@@ -311,8 +314,8 @@ fn cut(part: &Surface, normal: Vec3, offset: f64) -> [Surface; 2] {
     sides.map(|triangles| Surface::new(&corners, triangles))
 }
 
-/// Connected pieces of a surface; pieces whose hulls overlap stay together, since the inner and the
-/// outer surface of a cut wall do not meet.
+/// Connected components of a surface. Components whose hulls overlap are merged, because the inner
+/// and the outer surface of a cut wall are not connected.
 fn components(surface: &Surface) -> Vec<Surface> {
     let mut pieces = connected(surface);
     if pieces.len() == 1 {
@@ -326,7 +329,7 @@ fn components(surface: &Surface) -> Vec<Surface> {
         let overlaps = |j: &usize| {
             let ((a, [low, high]), (b, [least, most])) = (&hulls[i], &hulls[*j]);
             let reach = low.max_abs().max(high.max_abs());
-            // a flat piece is a wall of its neighbour
+            // merge a flat component with its neighbour
             let (Some(a), Some(b)) = (a, b) else { return true };
             let gap = (*least - *high).max(*low - *most);
             gap.x.max(gap.y).max(gap.z) < 0.0
@@ -338,7 +341,7 @@ fn components(surface: &Surface) -> Vec<Surface> {
                 hulls.remove(j);
                 pieces[i] = pieces[i].join(&other);
                 hulls[i] = (shape(&pieces[i]), extent(&pieces[i]).into());
-                // what has grown may reach those before it
+                // the merged component may overlap earlier ones: start again
                 i = 0;
             }
             None => i += 1,
@@ -347,7 +350,7 @@ fn components(surface: &Surface) -> Vec<Surface> {
     pieces
 }
 
-/// The first of those that are linked to `i`; shortens the way for the next call.
+/// Representative of `i` in the union-find structure, with path compression.
 fn root(parent: &mut [usize], mut i: usize) -> usize {
     while parent[i] != i {
         parent[i] = parent[parent[i]];
@@ -356,7 +359,7 @@ fn root(parent: &mut [usize], mut i: usize) -> usize {
     i
 }
 
-/// Pieces of a surface that share corners.
+/// Pieces of a surface that are connected by shared corners.
 fn connected(surface: &Surface) -> Vec<Surface> {
     let mut parent: Vec<usize> = (0..surface.corners.len()).collect();
     for t in &surface.triangles {
@@ -372,8 +375,8 @@ fn connected(surface: &Surface) -> Vec<Surface> {
     pieces.into_values().map(|triangles| Surface::new(&surface.corners, triangles)).collect()
 }
 
-/// The point of a hull that is farthest outside of the solid, of about `count` on its faces and as many
-/// between them and its middle; and how far.
+/// The sample point of a hull that is farthest outside of the solid, and its distance in m. There
+/// are about `count` samples on the faces and as many inside.
 fn excess(hull: &Polytope, solid: &Solid, count: usize) -> (Vec3, f64) {
     let corner = |i: u32| hull.vertices()[i as usize];
     let middle = hull.vertices().iter().fold(Vec3::ZERO, |s, p| s + *p)
@@ -390,7 +393,7 @@ fn excess(hull: &Polytope, solid: &Solid, count: usize) -> (Vec3, f64) {
     let total: f64 = triangles.iter().map(area).sum();
     let mut worst = (middle, 0.0);
     for t in &triangles {
-        // even over each triangle: a net of as many rows as its share of the area asks for
+        // a triangular grid on each triangle, with a density proportional to area
         let share = area(t) / total.max(f64::MIN_POSITIVE);
         let rows = (2.0 * count as f64 * share).sqrt().ceil().max(1.0) as usize;
         for i in 0..rows {

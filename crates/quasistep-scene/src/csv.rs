@@ -12,7 +12,7 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// Reads a file whose first line names the columns.
+    /// Reads a file whose first line has the column names.
     pub fn read(path: &Path) -> Result<Self, SceneError> {
         let file = path.display().to_string();
         let text = files::read_to_string(path).map_err(|e| {
@@ -53,7 +53,7 @@ impl Csv {
         Ok(Self { names, rows })
     }
 
-    /// The column of this name; `at` is where it was asked for.
+    /// The column with this name; `at` is the place to report if there is none.
     pub fn column(&self, name: &str, at: &At<'_>) -> Result<Vec<f64>, SceneError> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let index = names.iter().position(|n| *n == name);

@@ -1,25 +1,25 @@
-//! One coordinate over time.
+//! A coordinate as a function of time.
 
 use crate::expr::Expr;
 
-/// A function of time; before its first and after its last knot it holds.
+/// A function of time. It is constant before its first and after its last knot.
 #[derive(Clone, Debug)]
 pub(crate) enum Curve {
     Constant(f64),
     Linear(Knots),
-    /// Splines that follow one another, each at rest at both ends.
+    /// Consecutive splines, each with zero rate at both ends.
     Cubic(Vec<Spline>),
     Expr(Expr),
 }
 
-/// Times, strictly ascending, and values.
+/// Knots: strictly ascending times, in s, and values.
 #[derive(Clone, Debug)]
 pub(crate) struct Knots {
     t: Vec<f64>,
     x: Vec<f64>,
 }
 
-/// A cubic spline with continuous second derivative through its knots, zero slope at both ends.
+/// A cubic spline with continuous second derivative and zero slope at both ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Spline {
     knots: Knots,
@@ -28,9 +28,11 @@ pub(crate) struct Spline {
 }
 
 impl Knots {
+    /// Checks and stores knots.
+    ///
     /// # Errors
     ///
-    /// What is wrong with the knots, for people.
+    /// A message that says what is wrong with the knots.
     pub fn new(t: Vec<f64>, x: Vec<f64>) -> Result<Self, String> {
         if t.is_empty() {
             return Err("no knots were seen; give at least one".into());
@@ -48,7 +50,7 @@ impl Knots {
         Ok(Self { t, x })
     }
 
-    /// The piece that holds `t`: index of its left knot.
+    /// Index of the left knot of the interval that contains `t`.
     fn piece(&self, t: f64) -> usize {
         self.t.partition_point(|&s| s <= t).clamp(1, self.t.len() - 1) - 1
     }
@@ -59,12 +61,12 @@ impl Knots {
             return (self.x[0], 0.0);
         }
         if t >= self.t[last] {
-            // the rate at the very end still belongs to the last piece: commands are read there
+            // at the last knot use the rate of the last interval: commands are evaluated there
             let rate = if t == self.t[last] && last > 0 { self.rate(last - 1) } else { 0.0 };
             return (self.x[last], rate);
         }
         let k = self.piece(t);
-        // a time that is a knot to rounding gets the knot's value
+        // at a knot, up to rounding, this gives the knot's value
         let s = (t - self.t[k]) / (self.t[k + 1] - self.t[k]);
         (self.x[k] + s * (self.x[k + 1] - self.x[k]), self.rate(k))
     }
@@ -80,7 +82,8 @@ impl Spline {
         let n = knots.t.len();
         let mut slope = vec![0.0; n];
         if n > 2 {
-            // continuity of the second derivative at the inner knots, by the Thomas algorithm
+            // solve for slopes such that the second derivative is continuous at inner knots (Thomas
+            // algorithm)
             let h: Vec<f64> = (1..n).map(|k| knots.t[k] - knots.t[k - 1]).collect();
             let secant: Vec<f64> = (0..n - 1).map(|k| knots.rate(k)).collect();
             let mut upper = vec![0.0; n];
@@ -115,7 +118,7 @@ impl Spline {
         let h = time[k + 1] - time[k];
         let s = (t - time[k]) / h;
         let (m0, m1) = (self.slope[k] * h, self.slope[k + 1] * h);
-        // Hermite form
+        // cubic Hermite form
         let d = x[k + 1] - x[k];
         let value = x[k] + s * (m0 + s * (3.0 * d - 2.0 * m0 - m1 + s * (m0 + m1 - 2.0 * d)));
         let rate = m0 + s * (2.0 * (3.0 * d - 2.0 * m0 - m1) + s * 3.0 * (m0 + m1 - 2.0 * d));
@@ -123,7 +126,7 @@ impl Spline {
     }
 }
 
-/// The times at which a run reads its curves: the ends of its steps.
+/// Times at which a run evaluates its curves: the ends of its steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     pub h: f64,
@@ -131,10 +134,10 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// A long run is looked at in this many places.
+    /// Largest number of times that are checked in a long run.
     const MOST: usize = 100_000;
 
-    /// Ends of steps, ascending; every one of a run of reasonable length.
+    /// Ends of steps in ascending order; evenly thinned for very long runs.
     pub fn times(self) -> impl Iterator<Item = f64> {
         let stride = self.n.div_ceil(Self::MOST).max(1);
         (1..=self.n).step_by(stride).map(move |k| k as f64 * self.h)
@@ -142,18 +145,18 @@ impl Grid {
 }
 
 impl Curve {
-    /// Splines, each of which starts where the one before it ends.
+    /// Joins splines, each of which must start where the previous one ends.
     ///
     /// # Errors
     ///
-    /// What is wrong with the segments, for people.
+    /// A message that says what is wrong with the segments.
     pub fn cubic(splines: Vec<Spline>) -> Result<Self, String> {
         if splines.is_empty() {
             return Err("no segments were seen; give at least one".into());
         }
         for (k, pair) in splines.windows(2).enumerate() {
             let (end, start) = (pair[0].end(), pair[1].knots.t[0]);
-            // rounding of printed times
+            // tolerance for rounding of printed times
             if (end - start).abs() > 1e-9 {
                 return Err(format!(
                     "segment {} ends at {end} s and segment {} starts at {start} s; each must start where the one before it ends",
@@ -165,7 +168,7 @@ impl Curve {
         Ok(Self::Cubic(splines))
     }
 
-    /// Largest size of its value: at its knots, or at the end of every step.
+    /// Largest absolute value at its knots, or at the ends of all steps for an expression.
     pub fn largest(&self, grid: &Grid) -> f64 {
         let most = |values: &[f64]| values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
         match self {
@@ -182,7 +185,7 @@ impl Curve {
             Self::Constant(x) => (*x, 0.0),
             Self::Linear(knots) => knots.at(t),
             Self::Cubic(splines) => {
-                // where two segments meet the later one holds, should they differ in a digit
+                // where two segments meet, use the later one
                 let k = splines.partition_point(|s| s.end() <= t).min(splines.len() - 1);
                 splines[k].at(t)
             }
@@ -204,7 +207,7 @@ mod tests {
         assert_eq!(curve.at(9.0), (0.0, 0.0));
     }
 
-    /// A cubic with zero slope at both ends is its own spline.
+    /// The spline through points of a cubic with zero slope at both ends is that cubic.
     #[test]
     fn spline_reproduces_a_clamped_cubic() {
         let f = |t: f64| t * t * (3.0 - 2.0 * t);

@@ -1,4 +1,4 @@
-//! Curves over time as a scene file gives them: numbers, expressions, knots, columns of a CSV file.
+//! Reads curves over time: numbers, expressions, knots, or columns of a CSV file.
 
 use crate::csv::Csv;
 use crate::curve::{Curve, Grid, Knots, Spline};
@@ -8,7 +8,7 @@ use crate::extents::OfTime;
 use quasistep_formats::{SceneError, list};
 use std::path::Path;
 
-/// The one kind of command in an entry, and its value.
+/// The single curve key in an entry, and its value.
 pub(crate) fn kind_of<'m, 'a>(
     map: &'m Map<'a>,
     kinds: &[&str],
@@ -24,7 +24,7 @@ pub(crate) fn kind_of<'m, 'a>(
     Ok((kind, map.need(kind)?))
 }
 
-/// One curve for each of `n` coordinates; numbers are in `unit`.
+/// One curve for each of `n` coordinates, with numbers in `unit`.
 pub(crate) fn curves(
     kind: &str,
     at: &At<'_>,
@@ -65,7 +65,7 @@ pub(crate) fn curves(
     }
 }
 
-/// A number or an expression of `t`, finite with its rate at the end of every step.
+/// A number or an expression of `t`. Its value and rate must be finite at the end of every step.
 pub(crate) fn expression(at: &At<'_>, grid: &Grid) -> Result<Curve, SceneError> {
     if at.reads_as_number() {
         return Ok(Curve::Constant(at.number("")?));
@@ -92,7 +92,7 @@ fn same_length(at: &At<'_>, got: usize, want: usize) -> Result<(), SceneError> {
     Err(at.error(format!("{got} values were seen for {want} joints; give one for each")))
 }
 
-/// `t` and `values`, as one set of knots for each coordinate.
+/// Reads `t` and `values`; one set of knots for each coordinate.
 fn knots(map: &Map<'_>, n: usize, unit: &str) -> Result<Vec<Knots>, SceneError> {
     let t = map.need("t")?.numbers("s")?;
     let at = map.need("values")?;
@@ -118,7 +118,7 @@ fn knots(map: &Map<'_>, n: usize, unit: &str) -> Result<Vec<Knots>, SceneError> 
         .collect()
 }
 
-/// Segments of all coordinates → splines of each.
+/// Splines of each coordinate, from segments that list all coordinates.
 fn splines(segments: Vec<Vec<Knots>>, n: usize, at: &At<'_>) -> Result<Vec<Curve>, SceneError> {
     let mut all: Vec<Vec<Spline>> = vec![Vec::new(); n];
     for segment in segments {
@@ -171,7 +171,7 @@ fn from_csv(at: &At<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError>
     Ok(parts.pop().unwrap_or_default().into_iter().map(Curve::Linear).collect())
 }
 
-/// Three numbers or expressions.
+/// Three curves, each a number or an expression.
 pub(crate) fn three(at: &At<'_>, grid: &Grid) -> Result<[Curve; 3], SceneError> {
     let curves: Vec<Curve> =
         at.list()?.iter().map(|part| expression(part, grid)).collect::<Result<_, _>>()?;

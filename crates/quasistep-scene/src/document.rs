@@ -1,4 +1,5 @@
-//! Where readers of a scene file stand: numbers may be expressions of a copy, or of the boxes around bodies.
+//! Position of a reader in a scene file, with the rules for numbers: expressions of a copy index,
+//! or of bounding boxes.
 
 use crate::expr::Expr;
 use crate::extents::{Extents, names_a_side};
@@ -6,17 +7,17 @@ use crate::replica::{Place, Replica};
 use quasistep_formats::yaml;
 pub(crate) use quasistep_formats::yaml::Node;
 
-/// A place in a scene file.
+/// A position in a scene file.
 pub(crate) type At<'a> = yaml::At<'a, Numbers<'a>>;
 /// A mapping in a scene file.
 pub(crate) type Map<'a> = yaml::Map<'a, Numbers<'a>>;
 
-/// What numbers may name at a place of a scene file.
+/// Names that numbers may use at a position in a scene file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Numbers<'a> {
-    /// The copy of a repeated model that is read: its numbers may be expressions.
+    /// The copy of a repeated model that is being read; expressions may use its index.
     pub replica: Option<&'a Replica>,
-    /// Boxes around the bodies above: their names may stand in numbers.
+    /// Bounding boxes of the bodies defined above; expressions may use their sides.
     pub extents: Option<&'a Extents>,
 }
 
@@ -35,17 +36,17 @@ impl yaml::Context for Numbers<'_> {
     }
 }
 
-/// This place, read for one copy of a repeated model.
+/// The position `at`, for one copy of a repeated model.
 pub(crate) fn of_replica<'b>(at: &At<'b>, replica: &'b Replica) -> At<'b> {
     at.within(Numbers { replica: Some(replica), ..*at.context() })
 }
 
-/// This place, where numbers may use the boxes of bodies.
+/// The position `at`, where numbers may use bounding boxes of bodies.
 pub(crate) fn with_extents<'b>(at: &At<'b>, extents: &'b Extents) -> At<'b> {
     at.within(Numbers { extents: Some(extents), ..*at.context() })
 }
 
-/// True if this is read for a copy that is not the first: what is said of all copies has been said.
+/// True for a copy other than the first, so that warnings common to all copies are given once.
 pub(crate) fn is_later_replica(at: &At<'_>) -> bool {
     at.context().replica.is_some_and(|replica| replica.index > 0)
 }

@@ -1,4 +1,4 @@
-//! Meshes as they are drawn: one shape for each part that looks different.
+//! Drawn meshes: one shape for each group of triangles with the same appearance.
 
 use quasistep_formats::SceneError;
 use quasistep_formats::mesh::{self, Mesh, Recipe, Textures, Want};
@@ -10,25 +10,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Steps of 1 m that corners are drawn to. No screen shows less, and a recording holds a third of the digits.
+/// Corners are rounded to multiples of 1/STEPS m. This is finer than any screen and needs a third
+/// of the digits in a recording.
 const STEPS: f64 = 1e7;
 
-/// What a mesh looks like.
+/// Appearance of a mesh.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Looks {
     parts: Vec<Look>,
-    /// MIME type and bytes of pictures.
+    /// MIME type and bytes of texture images.
     images: Vec<(String, Vec<u8>)>,
-    /// What of the looks is not drawn, a sentence each.
+    /// Notes about parts of the appearance that are not drawn, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What of the looks of meshes is not drawn, by kind: a sentence on the first mesh, and all of them.
+/// Notes about appearance that is not drawn, by kind: a sentence about the first mesh, and all
+/// meshes of this kind.
 #[derive(Default)]
 pub(crate) struct Notes(BTreeMap<String, (String, BTreeSet<PathBuf>)>);
 
 impl Notes {
-    /// Takes over those of a mesh.
+    /// Adds the notes of a mesh.
     pub fn add(&mut self, path: &Path, notes: &[String]) {
         for note in notes {
             let kind = note.split(':').next().unwrap_or_default();
@@ -38,7 +40,7 @@ impl Notes {
         }
     }
 
-    /// A sentence for each kind.
+    /// One sentence for each kind.
     pub fn into_warnings(self) -> impl Iterator<Item = String> {
         self.0.into_values().map(|(first, meshes)| match meshes.len() - 1 {
             0 => first,
@@ -48,22 +50,23 @@ impl Notes {
     }
 }
 
-/// A part that looks alike.
+/// Triangles with the same appearance.
 #[derive(Serialize, Deserialize)]
 struct Look {
     vertices: Vec<[f64; 3]>,
     triangles: Vec<[u32; 3]>,
     uv: Vec<[f32; 2]>,
     colors: Vec<[u8; 3]>,
-    /// Red, green, blue, opacity if the file gives a colour.
+    /// Red, green, blue and opacity, if the file gives a colour.
     color: Option<[f32; 4]>,
     image: Option<usize>,
 }
 
 impl Looks {
-    /// Reads the looks of the mesh in a file, times `scale`.
+    /// Reads the appearance of a mesh file, scaled by `scale`.
     ///
     /// # Errors
+    ///
     /// As [`mesh::read`].
     pub fn read(path: &Path, scale: [f64; 3], textures: &mut Textures) -> Result<Self, SceneError> {
         let options = scale.map(f64::to_le_bytes).concat();
@@ -72,7 +75,7 @@ impl Looks {
     }
 
     fn of(mesh: Mesh, scale: [f64; 3]) -> Self {
-        // parts that look alike are one
+        // merge parts with the same appearance
         let mut looks: Vec<(&Part, Vec<[u32; 3]>)> = Vec::new();
         for part in &mesh.parts {
             let triangles = &mesh.triangles[part.triangles.clone()];
@@ -83,7 +86,8 @@ impl Looks {
             }
         }
         let look = |(part, triangles): (&Part, Vec<[u32; 3]>)| {
-            // corners at one place of space and of the picture are one: files repeat them for the sake of normals
+            // merge corners with the same position and texture coordinates: files repeat them for
+            // different normals
             let mut known = BTreeMap::new();
             let (mut vertices, mut uv, mut colors) = (Vec::new(), Vec::new(), Vec::new());
             let mut corner = |i: u32| {
@@ -112,8 +116,9 @@ impl Looks {
         Self { parts, images, notes: mesh.notes }
     }
 
-    /// Shapes like `shape` in pose, body and role; its name and its colour are those of parts without their own. As
-    /// in RViz a colour of the mesh comes before one of the robot's file.
+    /// Drawn shapes with the pose, body and role of `shape`. Its name and colour apply to parts
+    /// that have none. As in RViz, a colour of the mesh takes precedence over one of the robot's
+    /// file.
     pub fn shapes(self, shape: &DrawnShape) -> Vec<DrawnShape> {
         let images = self.images.into_iter().map(|(mime, bytes)| Arc::new(Image { mime, bytes }));
         let images: Vec<Arc<Image>> = images.collect();

@@ -1,6 +1,7 @@
-//! Expressions: of time, `0.1*sin(2*pi*t)`, with their derivative; of a copy of a model, `0.1*i`.
+//! Expressions of time, such as `0.1*sin(2*pi*t)`, with derivatives; and expressions of a copy
+//! index, such as `0.1*i`.
 
-/// A parsed expression of `t`, or of names whose values are known when it is read.
+/// A parsed expression of `t`. Other names are replaced by their values when it is parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expr {
     Number(f64),
@@ -27,12 +28,13 @@ pub(crate) enum Function {
     Floor,
     Ceil,
     Mod,
-    /// `x` at 0, `y` at 1: what `random(x, y)` becomes when its share is drawn.
+    /// Linear interpolation from `x` to `y`: the form of `random(x, y)` after its random share is
+    /// drawn.
     Between,
     If,
 }
 
-/// Name, function, number of arguments.
+/// Name, function, and number of arguments.
 const FUNCTIONS: [(&str, Function, usize); 16] = [
     ("sin", Function::Sin, 1),
     ("cos", Function::Cos, 1),
@@ -51,28 +53,33 @@ const FUNCTIONS: [(&str, Function, usize); 16] = [
     ("mod", Function::Mod, 2),
     ("if", Function::If, 3),
 ];
-/// `random(low, high)`: known only where [`Names`] draws.
+/// Name of the function `random(low, high)`; valid only if [`Names`] can draw numbers.
 const RANDOM: &str = "random";
 
-/// What an expression may name beside `pi` and the functions.
+/// Names that an expression may use in addition to `pi` and the functions.
 pub(crate) trait Names {
-    /// The names, for complaints.
+    /// Valid names, for messages.
     fn valid(&self) -> Vec<&str>;
 
-    /// What a name stands for.
+    /// Value of a name.
     fn value(&self, name: &str) -> Option<Expr>;
 
-    /// The `k`-th number that this expression draws, from 0 to 1; `None` if nothing may be drawn.
+    /// The `k`-th random number of this expression, in [0, 1]; `None` if random numbers are not
+    /// allowed.
     fn draw(&self, k: usize) -> Option<f64>;
 }
 
-/// True if this word has a meaning of its own in some expression.
+/// True if this word has a predefined meaning in some expression.
 pub(crate) fn is_reserved(name: &str) -> bool {
     matches!(name, "t" | "pi" | RANDOM) || FUNCTIONS.iter().any(|(n, ..)| *n == name)
 }
 
 impl Expr {
-    /// Reads an expression; the complaint names the column, from 1.
+    /// Parses an expression.
+    ///
+    /// # Errors
+    ///
+    /// A message with the column, from 1.
     pub fn parse(text: &str, names: &dyn Names) -> Result<Self, String> {
         if text.len() > MAX_LENGTH {
             return Err(format!(
@@ -89,7 +96,7 @@ impl Expr {
         Ok(expr)
     }
 
-    /// Value and derivative at `t`.
+    /// Value and time derivative at `t`, in s.
     pub fn at(&self, t: f64) -> (f64, f64) {
         match self {
             Self::Number(x) => (*x, 0.0),
@@ -110,7 +117,7 @@ fn binary(op: char, (a, da): (f64, f64), (b, db): (f64, f64)) -> (f64, f64) {
         '-' => (a - b, da - db),
         '*' => (a * b, da * b + a * db),
         '/' => (a / b, (da * b - a * db) / (b * b)),
-        // a constant exponent needs no logarithm, which a negative base would not have
+        // a constant exponent: the formula without logarithm also works for a negative base
         _ if db == 0.0 => (a.powf(b), if b == 0.0 { 0.0 } else { b * a.powf(b - 1.0) * da }),
         _ => {
             let value = a.powf(b);
@@ -157,7 +164,7 @@ fn call(function: Function, arguments: &[Expr], t: f64) -> (f64, f64) {
         Function::Ceil => (x.ceil(), 0.0),
         Function::Mod => {
             let (y, dy) = arguments[1].at(t);
-            // the sign of y: mod(-1, 4) is 3
+            // the result has the sign of y: mod(-1, 4) is 3
             let turns = (x / y).floor();
             (x - turns * y, dx - turns * dy)
         }
@@ -169,9 +176,9 @@ fn call(function: Function, arguments: &[Expr], t: f64) -> (f64, f64) {
     }
 }
 
-/// Deeper nesting than this is no expression but an attack on the stack.
+/// Deepest nesting; bounds the use of the stack.
 const MAX_DEPTH: usize = 64;
-/// A sum of this many characters is still evaluated well within the stack.
+/// Longest expression, in characters; a sum of this length does not overflow the stack.
 const MAX_LENGTH: usize = 4000;
 
 struct Reader<'a> {
@@ -179,7 +186,7 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     names: &'a dyn Names,
-    /// Random numbers drawn so far.
+    /// Number of random numbers drawn so far.
     drawn: usize,
 }
 
@@ -251,7 +258,7 @@ impl Reader<'_> {
         if self.depth > MAX_DEPTH {
             return Err(format!("`{}` is nested deeper than {MAX_DEPTH}", self.text));
         }
-        // right to left: 2^3^2 is 2^9; -2^2 is -4, 2^-1 is a half
+        // right-associative: 2^3^2 is 2^9; -2^2 is -4, 2^-1 is a half
         let exponent = self.signed()?;
         self.depth -= 1;
         Ok(Expr::Binary('^', Box::new(base), Box::new(exponent)))
@@ -341,7 +348,7 @@ impl Reader<'_> {
         Ok(Expr::Call(*function, self.arguments(name, *count)?))
     }
 
-    /// The arguments of a function whose name comes next.
+    /// Parses the arguments of the function `name`.
     fn arguments(&mut self, name: &str, count: usize) -> Result<Vec<Expr>, String> {
         self.at += name.len();
         self.take('(')?;

@@ -1,4 +1,4 @@
-//! Boxes around bodies where they start: names that numbers of a scene may use.
+//! Bounding boxes of bodies at their start; their sides can be used in expressions.
 
 use crate::expr::{Expr, Names};
 use quasistep_geometry::{Aabb, Shape};
@@ -8,15 +8,14 @@ use std::collections::BTreeMap;
 /// Sides of a box, by name.
 const SIDES: [&str; 6] = ["min_x", "min_y", "min_z", "max_x", "max_y", "max_z"];
 
-/// `bunny.min_x` to `bunny.max_z` of every body with an end in all directions, in the world's frame,
-/// in m.
+/// Values `bunny.min_x` to `bunny.max_z` for every bounded body, in the world frame, in m.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
     values: BTreeMap<String, f64>,
 }
 
 impl Extents {
-    /// Adds the box of a body called `model/link`; a body without an end has no names.
+    /// Adds the bounding box of a body named `model/link`. An unbounded body is left out.
     pub fn add(&mut self, body: &str, bounds: &Aabb) {
         let sides = [bounds.min.to_array(), bounds.max.to_array()].concat();
         if sides.iter().any(|x| !x.is_finite()) {
@@ -31,12 +30,12 @@ impl Extents {
         }
     }
 
-    /// Takes in those of other bodies.
+    /// Adds the boxes of `other`.
     pub fn extend(&mut self, other: Self) {
         self.values.extend(other.values);
     }
 
-    /// What a name stands for.
+    /// Value of a name, in m.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.values.get(name).copied()
     }
@@ -61,7 +60,7 @@ impl Names for Extents {
     }
 }
 
-/// Names of an expression of time: `t`, and the boxes around bodies.
+/// Names in an expression of time: `t`, and bounding boxes of bodies.
 pub(crate) struct OfTime<'a>(pub Option<&'a Extents>);
 
 impl Names for OfTime<'_> {
@@ -81,7 +80,7 @@ impl Names for OfTime<'_> {
     }
 }
 
-/// The smallest box around a shape at `X_WG`.
+/// Tight bounding box of a shape at pose `X_WG`, in m.
 pub(crate) fn bounds(shape: &Shape, X_WG: &Pose) -> Aabb {
     let Shape::Cloud(cloud) = shape else { return shape.aabb(X_WG) };
     let r = cloud.radius();
@@ -94,7 +93,7 @@ pub(crate) fn bounds(shape: &Shape, X_WG: &Pose) -> Aabb {
     Aabb { min: low - reach, max: high + reach }
 }
 
-/// True if a text seems to name a side of a body: letters on both sides of a dot.
+/// True if a text looks like a side of a body: letters on both sides of a dot.
 pub(crate) fn names_a_side(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.windows(3).any(|w| {

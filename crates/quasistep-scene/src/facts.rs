@@ -1,4 +1,4 @@
-//! Facts that a scene states of its own run, each with its source, and their check.
+//! Facts that a scene states about its own run, each with its source; and their checks.
 
 use crate::document::At;
 use crate::names::{body_index, find_body, fits_body};
@@ -7,10 +7,10 @@ use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{Contact, Frame, Mode, Recording};
 
-/// Something that must hold in a run of the scene as shipped.
+/// A statement that must hold in a run of the unchanged scene.
 #[derive(Clone, Debug)]
 pub struct Fact {
-    /// Where the number comes from.
+    /// Source of the number.
     pub source: String,
     what: What,
     value: f64,
@@ -41,14 +41,14 @@ enum Count {
     Contacts,
 }
 
-/// Whether a fact holds.
+/// Result of checking a fact.
 #[derive(Clone, Debug)]
 pub struct FactResult {
-    /// True if it does.
+    /// True if the fact holds.
     pub ok: bool,
-    /// What was seen in the run; NaN if it could not be measured.
+    /// Value measured in the run; NaN if it could not be measured.
     pub seen: f64,
-    /// The fact in words, with both numbers and the source.
+    /// The fact in words, with expected and measured value and the source.
     pub text: String,
 }
 
@@ -95,7 +95,7 @@ impl Fact {
         let what = match *kind {
             "coordinate" => What::Coordinate { t: time("at")?, name: coordinate()? },
             "effort" => {
-                // of a frame's spring what stands behind its name in commands
+                // for a frame's spring, the part of its command name after the frame
                 let mut names = system.command_names();
                 names.extend(coordinates.iter().cloned());
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -131,7 +131,7 @@ impl Fact {
         Ok(Self { source: map.need("source")?.text()?.to_owned(), what, value, tolerance })
     }
 
-    /// Holds this fact against a finished run of the scene, whose system this is.
+    /// Checks this fact against a finished run of the scene with this system.
     pub fn check(&self, recording: &Recording, system: &System) -> FactResult {
         let mut watch = FactWatch::new(self);
         recording.frames.iter().for_each(|frame| watch.see(recording, frame));
@@ -139,25 +139,25 @@ impl Fact {
     }
 }
 
-/// A fact while its run goes on: it keeps what it needs of the frames that it sees, in their order.
+/// Checks a fact during its run. Frames must be passed in order; only the needed data are kept.
 #[derive(Clone, Debug)]
 pub struct FactWatch<'a> {
     fact: &'a Fact,
     n_frames: usize,
     n_contacts: usize,
-    /// Pose of the body that the fact speaks of, at its start.
+    /// Pose of the body concerned at the start of the run.
     first: Option<Pose>,
     seen: Option<f64>,
     mode: Option<Mode>,
 }
 
 impl<'a> FactWatch<'a> {
-    /// Before the first frame.
+    /// A watch that has seen no frame.
     pub fn new(fact: &'a Fact) -> Self {
         Self { fact, n_frames: 0, n_contacts: 0, first: None, seen: None, mode: None }
     }
 
-    /// Takes the next frame of a run; `head` is its recording, whose frames are not read.
+    /// Processes the next frame of a run. `head` is its recording; frames in it are not used.
     pub fn see(&mut self, head: &Recording, frame: &Frame) {
         let slack = 1e-3 * head.time_step;
         let is_first = self.n_frames == 0;
@@ -191,7 +191,7 @@ impl<'a> FactWatch<'a> {
         }
     }
 
-    /// Holds the fact against what was seen.
+    /// Checks the fact against the frames seen.
     pub fn result(&self, system: &System) -> FactResult {
         let Fact { source, what, value, tolerance } = self.fact;
         if let What::Mode { t, pair: [a, b], mode } = what {
@@ -219,7 +219,7 @@ impl<'a> FactWatch<'a> {
 }
 
 impl What {
-    /// The time at which it is measured, in s, if that is one.
+    /// The time of the measurement, in s; `None` if it uses the whole run.
     fn time(&self) -> Option<f64> {
         match self {
             Self::Coordinate { t, .. }
@@ -235,7 +235,7 @@ impl What {
         }
     }
 
-    /// What is measured, in words.
+    /// Description of the measured quantity.
     fn words(&self) -> String {
         let of =
             |what: &str, [a, b]: &[String; 2], t: &f64| format!("{what} of {a} and {b} at {t} s");
@@ -260,7 +260,7 @@ impl What {
         contacts(head, frame, pair).map(|c| c.mode).max_by_key(|m| *m as u8)
     }
 
-    /// The number at its time; `first` is the pose of the body at the start of the run.
+    /// The measured quantity in a frame; `first` is the pose of the body at the start of the run.
     fn measure(&self, head: &Recording, frame: &Frame, first: Option<&Pose>) -> Option<f64> {
         match self {
             Self::Coordinate { name, .. } => head.coordinate(name).map(|i| frame.q[i]),
@@ -287,7 +287,7 @@ impl What {
     }
 }
 
-/// Two bodies, or patterns that fit some.
+/// Two body names or patterns.
 fn pair(at: &At<'_>, bodies: &[&str]) -> Result<[String; 2], SceneError> {
     let names = at.list()?;
     let [a, b] = names.as_slice() else {
@@ -315,7 +315,8 @@ fn contacts<'a>(
     frame.contacts.iter().filter(move |c| side(recording, c, pair) != 0.0)
 }
 
-/// +1 if the contact's bodies A and B are the pair in this order, −1 in the other, 0 if they are not.
+/// +1 if bodies A and B of the contact match the pair in this order, −1 in reverse order, 0
+/// otherwise.
 fn side(recording: &Recording, c: &Contact, pair: &[String; 2]) -> f64 {
     let (a, b) = (recording.bodies[c.a].as_str(), recording.bodies[c.b].as_str());
     if fits_body(&pair[0], a) && fits_body(&pair[1], b) {

@@ -1,4 +1,4 @@
-//! Commands of a frame: joint curves that lead it along straight lines from knot to knot.
+//! Commands of a frame: joint curves that move it along straight lines between knots.
 
 use crate::curve::{Curve, Knots};
 use crate::document::At;
@@ -10,26 +10,28 @@ use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::Pose;
 use quasistep_model::{Frame, JointKind, WORLD};
 
-/// Keys of such an entry.
+/// Valid keys of a command with a `frame`.
 pub(crate) const KEYS: [&str; 8] =
     ["frame", "at", "knots", "timing", "orientation", "joints", "avoid", "tolerance"];
 
-/// Default of `tolerance`, in m and rad: a hundredth of a millimetre.
+/// Default of `tolerance`, in m and rad.
 const TOLERANCE: f64 = 1e-5;
 
-/// A command has no more samples: one that would is asked for more than joints can follow.
+/// Largest number of samples of one command. If more are needed, the joints cannot follow it.
 const MOST_SAMPLES: usize = 20_000;
 
-/// Shares of an interval at which joints that move linearly are compared with the line.
+/// Positions within an interval at which the linearly interpolated joints are checked against the
+/// line.
 const BETWEEN: [f64; 3] = [0.25, 0.5, 0.75];
 
-/// The time at which a line ends that cannot be followed is told to this share of the time between two knots.
+/// Accuracy of the reported time at which a line leaves the reach, as a share of the interval
+/// between knots.
 const PLACE: f64 = 1e-3;
 
-/// A frame that starts so far from its first knot, in m or rad, jumps.
+/// Largest distance of the frame's start from its first knot, in m or rad.
 const JUMP: f64 = 1e-4;
 
-/// Curves of coordinates, by their index in `q`, for an entry of `commands` with a `frame`.
+/// Curves of joint coordinates (indices in `q`) for an entry of `commands` with a `frame`.
 pub(crate) fn read(
     entry: &At<'_>,
     system: &System,
@@ -86,8 +88,10 @@ pub(crate) fn read(
         .collect()
 }
 
-/// Times and configurations between which joints may move linearly: the frame is then nowhere further from the curve than
-/// `tolerance`, as seen at [`BETWEEN`] every two of them.
+/// Times and configurations between which joints move linearly.
+///
+/// The frame deviates from the curve by at most `tolerance` (m and rad), checked at the positions
+/// [`BETWEEN`] of each interval.
 fn sample(
     follower: &mut Follower<'_>,
     curve: &PoseCurve,
@@ -106,7 +110,7 @@ fn sample(
             let before = path[path.len() - 1].clone();
             let after = match follower.go_to(&target(&curve.at(next), free)) {
                 Ok(q) => q.to_vec(),
-                // shorter steps find the time at which it ends
+                // bisect to find the time at which the line leaves the reach
                 Err(_) if step > PLACE * whole => {
                     step = 0.5 * (next - t);
                     continue;
@@ -151,14 +155,15 @@ fn target(X: &Pose, free: bool) -> FrameTarget {
     target
 }
 
-/// Distance of two poses in m and rad; without axes if they are free.
+/// Distance of two poses, in m and rad. If the orientation is `free`, the angle is 0.
 fn distance(a: &Pose, b: &Pose, free: bool) -> [f64; 2] {
     let turn = (a.rotation * b.rotation.inverse()).to_rotation_vector().norm();
     [(a.translation - b.translation).norm(), if free { 0.0 } else { turn }]
 }
 
-/// Bodies of the joints that may move: those named, or all driven ones of the model that carries the frame: the first on
-/// the way to the world that has one there. A tool on an arm is carried by the arm.
+/// Body indices of the joints that may move: those named, or else all driven joints of a model.
+/// This is the first model on the way from the frame to the world that has a driven joint on that
+/// way, so that an arm moves the tool it carries.
 fn joints(at: Option<&At<'_>>, system: &System, body: usize) -> Result<Vec<usize>, SceneError> {
     let model = system.model();
     let driven = system.commanded();

@@ -1,13 +1,13 @@
-//! Friction in a scene file: of surfaces, and of pairs.
+//! Friction of surfaces and of pairs in a scene file.
 
 use crate::collisions::matching_pairs;
 use crate::document::{At, Map};
 use quasistep::{FrictionException, PairFriction, Patch, Surface};
 use quasistep_formats::{SceneError, description};
 
-/// Friction of a surface that says nothing.
+/// Default coefficient of sliding friction.
 const DEFAULT_MU: f64 = 0.5;
-/// What a surface or a pair may say.
+/// Valid keys of the friction of a surface or pair.
 const COEFFICIENTS: [&str; 9] = [
     "mu",
     "mu_spin",
@@ -19,10 +19,10 @@ const COEFFICIENTS: [&str; 9] = [
     "compliance",
     "foundation",
 ];
-/// Radius of a disc over the mean distance of its area from its centre.
+/// Ratio of a disc's radius to the mean distance of its points from the centre.
 const DISC: f64 = 1.5;
 
-/// What a surface says of its friction.
+/// Friction values given for a surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Given {
     mu: Option<f64>,
@@ -36,17 +36,17 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// A coefficient of sliding friction alone.
+    /// Sliding friction only.
     pub fn sliding(mu: f64) -> Self {
         Self { mu: Some(mu), ..Self::default() }
     }
 
-    /// What a robot's file says.
+    /// Friction values given by a robot's file.
     pub fn of_file(file: &description::Friction) -> Self {
         Self { mu: file.slide, mu_spin: file.spin, mu_roll: file.roll, ..Self::default() }
     }
 
-    /// `friction: 0.4` or `friction: {mu: 0.4, patch_radius: 0.01}`.
+    /// Reads `friction: 0.4` or `friction: {mu: 0.4, patch_radius: 0.01}`.
     pub fn read(at: &At<'_>) -> Result<Self, SceneError> {
         if at.is_map() {
             Self::coefficients(&at.map(&COEFFICIENTS)?)
@@ -81,7 +81,7 @@ impl Given {
         })
     }
 
-    /// What is said, of a pair of shapes.
+    /// These values as the exception of a pair of shapes.
     fn exception(&self, pair: (usize, usize)) -> FrictionException {
         let Self { mu, mu_spin, mu_roll, patch_radius, patch, restitution, compliance, foundation } =
             *self;
@@ -98,7 +98,7 @@ impl Given {
         }
     }
 
-    /// The surface, where nothing is said that of `defaults`.
+    /// The surface, with missing values from `defaults`.
     pub fn over(&self, defaults: Surface) -> Surface {
         Surface {
             mu: self.mu.unwrap_or(defaults.mu),
@@ -113,12 +113,12 @@ impl Given {
     }
 }
 
-/// The exception of a pair of shapes that a robot's file makes.
+/// Exception of a pair of shapes given by a robot's file.
 pub(crate) fn of_pair(pair: (usize, usize), file: &description::Friction) -> FrictionException {
     Given::of_file(file).exception(pair)
 }
 
-/// A share from 0 to 1.
+/// A number from 0 to 1.
 fn restitution(at: &At<'_>) -> Result<f64, SceneError> {
     let value = at.non_negative("")?;
     if value <= 1.0 {
@@ -127,12 +127,12 @@ fn restitution(at: &At<'_>) -> Result<f64, SceneError> {
     Err(at.error(format!("{value} was seen; it must be a number from 0 to 1")))
 }
 
-/// The surface that `friction` of a map gives, where it says nothing that of `defaults`.
+/// Surface from the `friction` key of a mapping, with missing values from `defaults`.
 pub(crate) fn surface(map: &Map<'_>, defaults: Surface) -> Result<Surface, SceneError> {
     Ok(map.get("friction").map(Given::read).transpose()?.unwrap_or_default().over(defaults))
 }
 
-/// `friction:` of a scene.
+/// The `friction:` section of a scene.
 pub(crate) struct SceneFriction<'a> {
     pub rule: PairFriction,
     pub default: Surface,
@@ -176,7 +176,7 @@ impl<'a> SceneFriction<'a> {
         Ok(friction)
     }
 
-    /// Exceptions as pairs of shapes; later ones win.
+    /// Exceptions of pairs of shapes; later ones override earlier ones.
     pub fn exceptions(&self, geom_bodies: &[&str]) -> Result<Vec<FrictionException>, SceneError> {
         let mut all = Vec::new();
         for (map, given) in &self.pairs {

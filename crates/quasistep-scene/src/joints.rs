@@ -11,12 +11,13 @@ use quasistep_formats::{SceneError, list};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::{JointKind, JointResistance};
 
-/// Everything a scene may say of a joint; later words override earlier ones.
+/// Settings of a joint; later ones override earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     role: Option<RoleWord>,
     stiffness: Option<Vec<f64>>,
-    /// The complaint about a stiffness of 0, which joints have that a spring of a frame holds.
+    /// Error to report if the stiffness is 0, which is allowed only for joints held by a Cartesian
+    /// spring.
     no_stiffness: Option<SceneError>,
     damping: Option<Vec<f64>>,
     damping_on: Option<DampingOn>,
@@ -29,15 +30,15 @@ pub(crate) struct Settings {
     pub start_velocity: Option<StartVelocity>,
 }
 
-/// What a scene says of a limit in the model file.
+/// Setting that overrides a limit of the model file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Limit<T> {
-    /// Nothing: it stays as it is.
+    /// Keep the limit of the file.
     #[default]
     Keep,
-    /// `none`: there is no limit.
+    /// `none`: remove the limit.
     Drop,
-    /// Another one.
+    /// Use this limit.
     Set(T),
 }
 
@@ -53,7 +54,7 @@ impl<T: Copy> Limit<T> {
         }
     }
 
-    /// The limit that holds, given the model file's.
+    /// The resulting limit, given that of the model file.
     pub fn apply(self, file: Option<T>) -> Option<T> {
         match self {
             Self::Keep => file,
@@ -62,7 +63,7 @@ impl<T: Copy> Limit<T> {
         }
     }
 
-    /// This one, overridden by `other` where it says something.
+    /// This setting, overridden by `other` unless that is `Keep`.
     fn then(self, other: Self) -> Self {
         if matches!(other, Self::Keep) { self } else { other }
     }
@@ -75,7 +76,7 @@ enum RoleWord {
     Prescribed,
 }
 
-/// Keys of joint settings.
+/// Valid keys of joint settings.
 pub(crate) const KEYS: [&str; 11] = [
     "role",
     "stiffness",
@@ -91,7 +92,7 @@ pub(crate) const KEYS: [&str; 11] = [
 ];
 
 impl Settings {
-    /// Reads the settings of a mapping that may hold other keys as well.
+    /// Reads the settings from a mapping that may have other keys too.
     pub fn read(map: &crate::document::Map<'_>) -> Result<Self, SceneError> {
         let words = [
             ("passive", RoleWord::Passive),
@@ -102,7 +103,7 @@ impl Settings {
             [("velocity", DampingOn::Velocity), ("command_error", DampingOn::CommandError)];
         Ok(Self {
             role: map.get("role").map(|at| at.word(&words)).transpose()?,
-            // 0 is told off where the joint is known
+            // 0 is refused later, if the joint does not allow it
             stiffness: per_dof(map, "stiffness", "N/m or N·m/rad", |at, unit| {
                 if at.number(unit)? == 0.0 { Ok(0.0) } else { at.positive(unit) }
             })?,
@@ -119,7 +120,7 @@ impl Settings {
         })
     }
 
-    /// These settings, overridden by `other` where it says something.
+    /// These settings, overridden by those that `other` gives.
     pub fn then(mut self, other: &Self) -> Self {
         self.role = other.role.or(self.role);
         if other.stiffness.is_some() {
@@ -138,18 +139,19 @@ impl Settings {
         self
     }
 
-    /// True if they ask for a drive.
+    /// True if the settings ask for a drive.
     pub fn is_driven(&self) -> bool {
         self.stiffness.is_some() || self.role.is_some_and(|role| role != RoleWord::Passive)
     }
 
-    /// Is a joint driven as its model file says?
+    /// True if the joint keeps the drive of its model file.
     pub fn keeps(&self, drive: Option<&Drive>) -> bool {
         self.stiffness.is_none() && drive.is_some()
     }
 
-    /// What resists a joint with these settings and this role; `file` is what its model file says: damping, friction and
-    /// armature, of which the caller leaves out what a drive of the scene replaces. `follows` if it mimics another joint.
+    /// Resistance of a joint with these settings and this role. `file` has damping, friction and
+    /// armature of the model file, without those that a drive of the scene replaces. `follows` is
+    /// true if the joint mimics another one.
     pub fn resistance(
         &self,
         kind: &JointKind,
@@ -171,7 +173,7 @@ impl Settings {
                 Some(values) => spread(values, n, what, at)?,
                 None => vec![file; n],
             };
-            // most joints have none
+            // all zero means no resistance: store an empty list
             Ok(if values.iter().all(|x| *x == 0.0) { Vec::new() } else { values })
         };
         let of_drive = matches!(role, Role::Actuated(_));
@@ -183,8 +185,8 @@ impl Settings {
         })
     }
 
-    /// The drive of a joint with these settings; `effort` and `drive` are what its model file says. Where springs of frames hold the
-    /// model's joints they may have no stiffness of their own.
+    /// Role and drive of a joint with these settings. `effort` and `drive` are given by the model
+    /// file. Joints held by Cartesian springs may have no stiffness of their own.
     pub fn role(
         &self,
         kind: &JointKind,
@@ -236,7 +238,7 @@ impl Settings {
             None => &[drive.map_or(0.0, |drive| drive.damping)],
         };
         let damping = spread(damping, n, "damping", at)?;
-        // URDF files write 0 where they mean none
+        // an effort of 0 in URDF files means no limit
         let limit =
             self.effort_limit.apply(drive.and_then(|d| d.effort).or(effort.filter(|e| *e > 0.0)));
         Ok(Role::Actuated(Actuator {
@@ -260,7 +262,7 @@ fn spread(values: &[f64], n: usize, what: &str, at: &At<'_>) -> Result<Vec<f64>,
     }
 }
 
-/// One number for all dofs of a joint, or a list with one for each.
+/// One number for all dofs of a joint, or a list with one number per dof.
 fn per_dof<'a>(
     map: &crate::document::Map<'a>,
     key: &str,
@@ -280,7 +282,7 @@ fn limits(at: &At<'_>) -> Result<[f64; 2], SceneError> {
     Ok([lower, upper])
 }
 
-/// A start value: a number, a list, or a pose, as coordinates of the joint.
+/// Start coordinates of a joint from a number, a list, or a pose.
 pub(crate) fn start(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
     if at.is_map() {
         return Ok(coordinates_of(&pose(at)?));
@@ -288,19 +290,19 @@ pub(crate) fn start(at: &At<'_>) -> Result<Vec<f64>, SceneError> {
     if at.is_list() { at.numbers("m or rad") } else { Ok(vec![at.number("m or rad")?]) }
 }
 
-/// Coordinates of a free joint in this pose.
+/// Coordinates of a free joint at this pose.
 pub(crate) fn coordinates_of(X: &Pose) -> Vec<f64> {
     X.rotation.to_array().into_iter().chain(X.translation.to_array()).collect()
 }
 
-/// A start value as coordinates of this kind of joint.
+/// Start value converted to coordinates of this kind of joint.
 pub(crate) fn fit_start(
     start: &[f64],
     kind: &JointKind,
     at: &At<'_>,
 ) -> Result<Vec<f64>, SceneError> {
     let n = kind.n_q();
-    // a pose given to a ball joint is its orientation
+    // of a pose, a ball joint takes the orientation only
     if matches!(kind, JointKind::Ball) && start.len() == 7 {
         return Ok(start[..4].to_vec());
     }
@@ -315,7 +317,7 @@ pub(crate) fn fit_start(
     Ok(start.to_vec())
 }
 
-/// Pose of M in F of a joint at `q`, or where it is neutral.
+/// Pose of frame M in frame F of a joint at coordinates `q`; at neutral if `q` is empty.
 pub(crate) fn joint_pose(kind: &JointKind, q: &[f64]) -> Pose {
     let unit = |axis: &Vec3| axis.try_normalize().unwrap_or(Vec3::ZERO);
     match (kind, q) {
@@ -334,17 +336,17 @@ pub(crate) fn joint_pose(kind: &JointKind, q: &[f64]) -> Pose {
     }
 }
 
-/// One joint of a chain: its name and kind, and what is said of it in place.
+/// One joint of a chain: its name, kind, and inline settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Link<'a> {
-    /// Name; `None` for the joint that is named after its body.
+    /// Name; `None` for the joint named after its body.
     pub name: Option<&'a str>,
     pub kind: JointKind,
     pub settings: Settings,
     pub at: At<'a>,
 }
 
-/// Reads `joint:` — a word, or a list of slides and hinges from the parent outwards.
+/// Reads `joint:`, which is a word, or a list of slides and hinges from the parent outwards.
 pub(crate) fn chain<'a>(at: &At<'a>) -> Result<Vec<Link<'a>>, SceneError> {
     if !at.is_list() {
         let kind = at.word(&[("fixed", 0), ("free", 1), ("planar", 2), ("ball", 3)])?;

@@ -1,8 +1,8 @@
 //! Scene files, URDF robots and meshes → a [`System`](quasistep::System) and its start state.
 //!
-//! The only crate that opens model files. Behind it everything is SI: m, kg, s, rad, N. Every
-//! mistake is one line with file, line and key: [`SceneError`]. The grammar is documented in
-//! `docs/scene-format.md` of the repository.
+//! This is the only crate that opens scene files. All quantities are in SI units: m, kg, s, rad, N.
+//! Every mistake is reported on one line with file, line and key: [`SceneError`]. The grammar is
+//! documented in `docs/scene-format.md` of the repository.
 //!
 //! ```no_run
 //! use quasistep_scene::Scene;

@@ -1,4 +1,4 @@
-//! A scene from its file, from text, or from what another one was read from.
+//! Loads a scene from a file, from text, or from the source of another scene.
 
 use crate::mistakes;
 use crate::model_file::{MOTION, scene_of_model};
@@ -11,23 +11,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The system and the start state of a scene file.
+/// Loads the system and the start state of a scene file.
 ///
 /// # Errors
 ///
-/// The first mistake in the file or a file it names, with file, line and key.
+/// The first mistake in the file, or in a file that it references, with file, line and key.
 pub fn load(path: impl AsRef<Path>) -> Result<(Arc<System>, State), SceneError> {
     let scene = Scene::load(path)?;
     Ok((scene.system, scene.start))
 }
 
 impl SceneSource {
-    /// A scene file and changes to it; the files that it names stay on the disk. The file of a robot
-    /// (`.urdf`, `.xacro`) stands for the scene that [`scene_of_model`](crate::scene_of_model) writes.
+    /// Source of a scene file with changes. Referenced files stay on disk. For a robot file
+    /// (`.urdf`, `.xacro`) the source is the scene written by
+    /// [`scene_of_model`](crate::scene_of_model).
     ///
     /// # Errors
     ///
-    /// If the scene file cannot be read, or the robot's has a mistake.
+    /// If the scene file cannot be read, or the robot file has a mistake.
     pub fn read(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
         let file = path.display().to_string();
         let dir = path.parent().unwrap_or(Path::new(".")).to_owned();
@@ -44,33 +45,33 @@ impl SceneSource {
 }
 
 impl SceneSource {
-    /// Was it read from the file of a robot rather than of a scene?
+    /// True if the source was made from a robot file.
     pub fn is_model(&self) -> bool {
         Format::of(Path::new(&self.file)).is_some()
     }
 }
 
 impl Scene {
-    /// Reads a scene file.
+    /// Loads a scene file.
     ///
     /// # Errors
     ///
-    /// The first mistake in the file or a file it names, with file, line and key; further ones of the file are its
-    /// [`others`](SceneError::others).
+    /// The first mistake in the file, or in a file that it references, with file, line and key.
+    /// Further mistakes in the scene file are its [`others`](SceneError::others).
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
         Self::load_with(path.as_ref(), &[])
     }
 
-    /// Reads a scene file after replacing values by their dotted keys, as `--set` does.
+    /// Loads a scene file after replacing values by their dotted keys, as `--set` does.
     ///
     /// # Errors
     ///
-    /// The first mistake in the file, a file it names or a change, with file, line and key.
+    /// The first mistake in the file, a referenced file or a change, with file, line and key.
     pub fn load_with(path: &Path, changes: &[(String, String)]) -> Result<Self, SceneError> {
         Self::from_source(&SceneSource::read(path, changes)?)
     }
 
-    /// Reads a scene from text; `file` is named in complaints, paths start at `dir`.
+    /// Reads a scene from text. `file` is the file name in messages; paths are relative to `dir`.
     ///
     /// # Errors
     ///
@@ -92,12 +93,12 @@ impl Scene {
         })
     }
 
-    /// What this scene was read from.
+    /// Source from which this scene can be rebuilt.
     pub fn source(&self) -> &SceneSource {
         &self.source
     }
 
-    /// Makes a scene from its source. If the source has its files, no other is opened.
+    /// Builds a scene from its source. If the source contains its files, no other file is opened.
     ///
     /// # Errors
     ///
@@ -110,8 +111,8 @@ impl Scene {
         })
     }
 
-    /// This scene after replacing more values by their dotted keys, as `--set` does. A file that
-    /// it has read already is not read again.
+    /// This scene after replacing more values by their dotted keys, as `--set` does. Files already
+    /// read are not read again.
     ///
     /// # Errors
     ///

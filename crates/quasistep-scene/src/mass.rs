@@ -1,4 +1,4 @@
-//! Mass, centre of mass and inertia of a body in a scene file: given, or from its shapes.
+//! Mass, centre of mass and inertia of a body in a scene file: given, or computed from its shapes.
 
 use crate::cloud::{Spread, unit_mass};
 use crate::document::{At, Map};
@@ -8,11 +8,11 @@ use quasistep_geometry::{MassProperties, PointCloud, Shape};
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;
 
-/// A body without mass.
+/// Mass properties of a body without mass.
 pub(crate) const MASSLESS: BodyInertia =
     BodyInertia { mass: 0.0, com: Vec3::ZERO, inertia: Mat3::ZERO };
 
-/// Mass, centre of mass and inertia of an inline body.
+/// Reads mass, centre of mass and inertia of a body defined in the scene.
 pub(crate) fn read(
     at: &At<'_>,
     map: &Map<'_>,
@@ -48,7 +48,7 @@ pub(crate) fn read(
                     let scale = mass / unit.mass;
                     BodyInertia { mass, com: unit.com, inertia: unit.inertia * scale }
                 }
-                // a point: right for bodies that only slide
+                // a point mass: correct for bodies that do not rotate
                 None => BodyInertia { mass, com: Vec3::ZERO, inertia: Mat3::ZERO },
             }
         }
@@ -81,7 +81,7 @@ fn read_moments(at: &At<'_>) -> Result<Mat3, SceneError> {
     }
 }
 
-/// True if a collision shape is a cloud whose mass is in its points.
+/// True if a collision shape is a cloud with its mass spread over its points.
 fn spread_over_points(pieces: &[Piece]) -> bool {
     let spread = |piece: &Piece| match piece.weight {
         Weight::OfCloud(spread) => Some(spread),
@@ -90,8 +90,8 @@ fn spread_over_points(pieces: &[Piece]) -> bool {
     pieces.iter().any(|piece| piece.collides && spread(piece) == Some(Spread::Points))
 }
 
-/// Mass properties of several shapes of one density, in kg/m³; `None` if nothing has a volume. `at` is
-/// where mass or density were asked for.
+/// Mass properties of several shapes at one density, in kg/m³. `None` if no shape has a volume.
+/// `at` is the place to report.
 fn inertia_of(
     pieces: &[Piece],
     density: f64,
@@ -126,7 +126,7 @@ fn inertia_of(
     let com = moment / mass;
     let mut inertia = Mat3::ZERO;
     for (m, c, I) in parts {
-        // parallel axes to the common centre
+        // parallel axis theorem, to the common centre of mass
         let r = c - com;
         let shift = Mat3::IDENTITY * r.norm_squared() + Mat3::outer(r, r) * -1.0;
         inertia = inertia + I + shift * m;

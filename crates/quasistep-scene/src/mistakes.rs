@@ -1,24 +1,25 @@
-//! All mistakes of a scene file at once: what the first one speaks of is taken out, and the rest is read again.
+//! Finds several mistakes of a scene file: removes the value with the first mistake and reads the
+//! rest again.
 
 use quasistep_formats::SceneError;
 use std::time::{Duration, Instant};
 
-/// Most mistakes that are told.
+/// Most mistakes reported.
 const MOST: usize = 8;
-/// Most times that the rest is read.
+/// Most attempts to read the rest.
 const READINGS: usize = 16;
-/// No further reading begins after this time: a scene that takes long to read has its first mistakes told soon.
+/// No further attempt begins after this time, so that slow scenes report their first mistakes soon.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What was taken out.
+/// A value that was removed.
 struct Gone {
     key: String,
-    /// The grammar does not know it: nothing else depends on it.
+    /// True if the key is unknown: then nothing else depends on it.
     unknown: bool,
 }
 
-/// The first mistake with the others of its file. `again` reads the file without the values at these keys;
-/// the first reading has `begun` at this time.
+/// The first mistake, with others of the same file. `again` reads the file without the values at
+/// the given keys. `begun` is the time of the first attempt.
 pub(crate) fn all(
     mut first: SceneError,
     begun: Instant,
@@ -27,19 +28,19 @@ pub(crate) fn all(
     let mut gone: Vec<Gone> = Vec::new();
     let mut last = first.clone();
     for _ in 0..READINGS {
-        // a mistake of another file, or of an argument, has no key here
+        // mistakes in other files or in arguments have no key in this file
         if last.file != first.file || last.line.is_none() || first.others.len() + 1 == MOST {
             break;
         }
         if begun.elapsed() > PATIENCE {
             break;
         }
-        // what is missing is missing in the mapping around it
+        // for a missing key, remove the mapping around it
         let mut key = last.key.as_str();
         while gone.iter().any(|gone| gone.key == key) {
             key = key.rsplit_once('.').map_or("", |(parent, _)| parent);
         }
-        // without all models there is no scene
+        // removing all models would leave no scene
         if !key.contains('.') {
             break;
         }
@@ -59,12 +60,12 @@ fn is_unknown(e: &SceneError) -> bool {
     e.message.starts_with("unknown key")
 }
 
-/// The model, the command, the fact that a key belongs to: its first two parts.
+/// The first two parts of a key: a model, a command, or a fact.
 fn item(key: &str) -> &str {
     key.match_indices('.').nth(1).map_or(key, |(end, _)| &key[..end])
 }
 
-/// Whether this would be wrong with the missing values in their places too.
+/// True if this mistake does not result from the removed values.
 fn is_a_mistake_of_its_own(e: &SceneError, gone: &[Gone]) -> bool {
     let mut same = gone.iter().filter(|gone| item(&gone.key) == item(&e.key));
     if is_unknown(e) {
@@ -73,7 +74,7 @@ fn is_a_mistake_of_its_own(e: &SceneError, gone: &[Gone]) -> bool {
     let models = || gone.iter().filter_map(|gone| item(&gone.key).strip_prefix("models."));
     let part = |gone: &Gone| gone.key.strip_prefix(&e.key).is_some_and(|r| r.starts_with('.'));
     let whole = same.next().is_none() && !gone.iter().any(part);
-    // what speaks of models is right or wrong with them; settings of the step stand alone
+    // keys that refer to models may depend on removed values; step settings do not
     let stands_alone = match e.key.split('.').next() {
         Some("step") => true,
         Some("models") => !models().any(|name| e.message.contains(&format!("`{name}"))),

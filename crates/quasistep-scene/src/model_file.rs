@@ -1,4 +1,4 @@
-//! A scene for a robot's file alone: what `quasistep new` writes and what stands for a model file elsewhere.
+//! Writes a scene around a robot file, for `quasistep new` and for commands that take a model file.
 
 use crate::contents::counted;
 use crate::scene::Scene;
@@ -8,42 +8,47 @@ use quasistep_model::JointKind;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-/// Error of a joint at which its spring reaches the effort limit, in rad and m: position controllers of arms and
-/// hands are about as stiff.
+/// Position error at which a spring reaches the effort limit, in rad and m. Position controllers of
+/// arms and hands have about this stiffness.
 const ERROR_AT_LIMIT: [f64; 2] = [0.1, 0.01];
-/// Stiffness where the file gives no effort limit, in N·m/rad and N/m: an arm that holds a kilogram.
+/// Stiffness if the file gives no effort limit, in N·m/rad and N/m: enough for an arm that holds 1
+/// kg.
 const STIFFNESS: [f64; 2] = [100.0, 1e4];
-/// Damping by stiffness, in s: an error decays in this time.
+/// Ratio of damping to stiffness, in s: the time constant of the error's decay.
 const DECAY: f64 = 0.05;
-/// Time step of a scene that carries velocities over and whose file gives none, in s: that of MuJoCo.
+/// Time step of a dynamic scene whose file gives none, in s: MuJoCo's default.
 const DYNAMIC_STEP: f64 = 0.002;
-/// How the line begins that says why a scene carries velocities over.
+/// Beginning of the comment that explains why a scene is dynamic.
 pub(crate) const MOTION: &str = "# motion: dynamic, ";
-/// Time step of a scene whose file gives none, in s.
+/// Time step of a quasi-static scene whose file gives none, in s.
 const STEP: f64 = 0.01;
-/// Time step of a scene for a simulator of large steps whose file gives none, in s: that of most of its examples.
+/// Time step if the file is of a simulator with large steps and gives none, in s: that of most of
+/// its examples.
 const LARGE_STEP: f64 = 0.1;
-/// Motion of the command in the scene, in rad and m.
+/// Stroke of the command in the scene, in rad and m.
 const STROKE: [f64; 2] = [0.3, 0.03];
-/// Places on the command's way at which the robot's lowest point is sought: between two of them a point of a hinge
-/// dips by at most 1 − cos(0.3 rad / 64) = 1.1e-5 of its radius.
+/// Number of positions along the command at which the robot's lowest point is computed. Between two
+/// of them a point on a hinge dips by at most 1 − cos(0.3 rad / 64) = 1.1e-5 of its radius.
 const SAMPLES: usize = 32;
-/// Floor below what moves, in m. The convex step drags what slides nearer than h mu v (Pang21 §IV-A.2): 0.7 mm for a wheel
-/// of 0.3 m in steps of 0.01 s with a friction of 0.5, at the command's greatest rate, 1.5 × 0.3 rad/s.
+/// Distance of the floor below moving parts, in m. The convex step drags bodies that slide nearer
+/// than h mu v (Pang21 §IV-A.2). This is 0.7 mm for a wheel of 0.3 m, steps of 0.01 s, a friction
+/// of 0.5, and the command's peak rate of 1.5 × 0.3 rad/s.
 const CLEARANCE: f64 = 1e-3;
 
-/// A scene to begin with, in words that explain it: a finger pushes a box.
+/// A commented example scene: a finger pushes a box.
 pub const FIRST_SCENE: &str = include_str!("first_scene.yml");
 
-/// The text of a scene in `folder` around the file of a robot or scene in `path`: springs at its joints, a floor, a command to edit.
+/// Text of a scene in `folder` around the robot or scene file `path`: joint springs, a floor, and a
+/// command to edit.
 ///
-/// A file with drives of its own keeps them, and one with several models or a ground is taken as it is. Else stiffness and damping follow the
-/// joints' effort limits; joints start at 0, or amid limits that exclude it; the floor is below all that moves, also as the command leads it; a model
-/// without a moving joint is an object, which lies free on the floor.
+/// A file with its own drives keeps them. A file with several models or a ground is used as it is.
+/// Otherwise, stiffness and damping follow from the joints' effort limits. Joints start at 0, or at
+/// the middle of limits that exclude 0. The floor is below all moving parts, also during the
+/// command. A model without moving joints is a free object on the floor.
 ///
 /// # Errors
 ///
-/// The first mistake in the robot's file or a file that it names.
+/// The first mistake in the robot file, or in a file that it references.
 pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> {
     let file = path.display().to_string();
     let Some(format) = Format::of(path) else {
@@ -64,7 +69,8 @@ pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> 
     Ok(text_of(&robot, &name, &address, lowest))
 }
 
-/// Height of the lowest point of a shape that moves, at the start and as the command leads this joint, in m.
+/// Height of the lowest point of moving shapes, at the start and during the command of this joint,
+/// in m.
 fn lowest_moving(scene: &Scene, commanded: Option<(String, &Joint)>) -> f64 {
     let system = &scene.system;
     let model = system.model();
@@ -87,7 +93,8 @@ fn lowest_moving(scene: &Scene, commanded: Option<(String, &Joint)>) -> f64 {
     if lowest.is_finite() { lowest } else { 0.0 }
 }
 
-/// The joint that the scene's command leads: the first with the widest stroke of its kind, else the first with any.
+/// The joint to command: the first with the largest stroke of its kind, else the first with any
+/// stroke.
 fn commanded(robot: &Description) -> Option<&Joint> {
     let width = |joint: &&Joint| {
         let (start, end) = stroke(joint);
@@ -108,8 +115,8 @@ fn drives(robot: &Description) -> Vec<&Joint> {
         .collect()
 }
 
-/// Why the motion of a file is one of momentum: it moves, and nothing in it holds a place or a speed. `None` if it is not, or
-/// its format does not say.
+/// The reason why the motion of a file is dynamic: something moves, and no drive holds a position
+/// or velocity. `None` if it is not, or if the format does not define drives.
 fn momentum(robot: &Description) -> Option<String> {
     let drives = robot.drives.filter(|drives| drives.positions == 0)?;
     let moving = || robot.joints.iter().filter(|joint| joint.kind.n_v() > 0);
@@ -138,16 +145,16 @@ fn momentum(robot: &Description) -> Option<String> {
     }
 }
 
-/// What a file holds, as far as the scene around it depends on that.
+/// Kind of file, as far as the scene around it depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Several models, or a ground: a scene of its own.
     Scene,
-    /// A robot whose file says how it is driven.
+    /// A robot with drives in its file.
     Driven,
-    /// A robot whose drives are the scene's to say.
+    /// A robot whose drives the scene defines.
     Robot,
-    /// A body to be moved.
+    /// A free object.
     Object,
 }
 
@@ -186,7 +193,8 @@ impl Kind {
     }
 }
 
-/// `address`: key and path of the file. `lowest`: height of the lowest point that moves.
+/// `address` is the key and path of the file. `lowest` is the height of the lowest moving point, in
+/// m.
 fn text_of(
     robot: &Description,
     name: &str,
@@ -258,7 +266,7 @@ fn text_of(
     text
 }
 
-/// The step of Pang21 (10) word for word, as a simulator has it.
+/// Step settings of Pang21 (10) as the other simulator uses them.
 fn step_of(stepping: &Stepping, time_step: Option<f64>) -> String {
     let number = |x: f64| if x == f64::INFINITY { ".inf".to_owned() } else { x.to_string() };
     let Stepping { edges, contact_margin, has_mass, mass_scale } = stepping;
@@ -299,7 +307,7 @@ fn drive(joint: &Joint) -> String {
     )
 }
 
-/// Is it a slide (or a hinge)? `None` for joints with several dofs or none.
+/// `Some(true)` for a slide, `Some(false)` for a hinge, `None` for joints with no or several dofs.
 fn is_slide(kind: &JointKind) -> Option<bool> {
     match kind {
         JointKind::Revolute { .. } | JointKind::Continuous { .. } => Some(false),
@@ -308,7 +316,7 @@ fn is_slide(kind: &JointKind) -> Option<bool> {
     }
 }
 
-/// 0, or the middle of limits that exclude it.
+/// Start position: 0, or the middle of limits that exclude it.
 fn start_of(joint: &Joint) -> f64 {
     match joint.limits {
         Some([lower, upper]) if lower > 0.0 || upper < 0.0 => round(0.5 * (lower + upper)),
@@ -316,7 +324,7 @@ fn start_of(joint: &Joint) -> f64 {
     }
 }
 
-/// Where the command goes from and to.
+/// Start and end of the command, in m or rad.
 fn stroke(joint: &Joint) -> (f64, f64) {
     let start = start_of(joint);
     let stroke = STROKE[usize::from(is_slide(&joint.kind) == Some(true))];
@@ -325,13 +333,13 @@ fn stroke(joint: &Joint) -> (f64, f64) {
     (start, round(end))
 }
 
-/// To six decimal digits, or six significant ones: for people.
+/// Rounds to six decimal places, or six significant digits if smaller.
 fn round(x: f64) -> f64 {
     let text = if x.abs() < 1.0 { format!("{x:.6}") } else { format!("{x:.5e}") };
     text.parse().map_or(x, |x: f64| x + 0.0)
 }
 
-/// A name that a model may have, made of the file's.
+/// A valid model name made from the file name.
 fn model_name(path: &Path) -> String {
     let stem = path.file_name().and_then(|s| s.to_str()).unwrap_or("robot");
     let stem = stem.split('.').next().unwrap_or(stem);
@@ -342,7 +350,7 @@ fn model_name(path: &Path) -> String {
     if name.is_empty() || name == "world" || name == "floor" { "robot".to_owned() } else { name }
 }
 
-/// Text as YAML: plain where it cannot be taken for something else.
+/// Text as YAML; quoted if it could be read as something else.
 fn quoted(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '.' || c == '/' || c == '_')
@@ -351,7 +359,7 @@ fn quoted(text: &str) -> String {
     if plain { text.to_owned() } else { format!("{text:?}") }
 }
 
-/// The path from a folder to a file, where one can be told; else the file's own.
+/// Relative path from a folder to a file if possible, else the file's path.
 fn relative(path: &Path, folder: &Path) -> PathBuf {
     let absolute = |p: &Path| std::path::absolute(p).ok();
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -363,7 +371,7 @@ fn relative(path: &Path, folder: &Path) -> PathBuf {
         return file;
     }
     let common = file.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
-    // nothing in common but the root: the way up says less than the path itself
+    // only the root in common: the relative path would be longer than the absolute one
     if common <= 1 {
         return file;
     }

@@ -21,10 +21,10 @@ use quasistep_math::{Pose, Vec3};
 use quasistep_model::{JointKind, WORLD};
 use std::path::Path;
 
-/// Keys that every model may have.
+/// Keys of every model.
 const MODEL_KEYS: [&str; 7] =
     ["repeat", "gravity", "parent", "joints", "color", "friction", "cartesian_stiffness"];
-/// Keys of a body; a model that is one body has them beside those of every model.
+/// Keys of a body, also valid in a model that is one body.
 const BODY_KEYS: [&str; 12] = [
     "shape",
     "shapes",
@@ -40,11 +40,12 @@ const BODY_KEYS: [&str; 12] = [
     "support",
 ];
 
-/// Bodies of a scene, and shapes: who may touch whom is a bit for every two, and takes a second to find out.
+/// Most bodies or shapes of a scene. Collision filters take one bit per pair, and about a second to
+/// compute.
 const MOST_PARTS: usize = 20_000;
 
 impl Assembly {
-    /// Adds one entry of `models:`, a model or its copies; paths are relative to `dir`.
+    /// Adds one entry of `models:`, a model or its copies. Paths are relative to `dir`.
     pub fn add_models(
         &mut self,
         name: &str,
@@ -106,7 +107,7 @@ impl Assembly {
             surface: friction::surface(&map, surface)?,
             color,
             gravity: match map.get("gravity") {
-                // of the links of a file it may be said one by one
+                // links of a file may have separate values
                 Some(at) if file.is_some() && at.is_map() => true,
                 Some(at) => at.boolean()?,
                 None => true,
@@ -143,7 +144,7 @@ impl Assembly {
                 let mut keys = BODY_KEYS.to_vec();
                 keys.extend(["parent", "color", "friction"]);
                 let body = at.map(&keys)?;
-                // the model's pose moves the bodies that sit on the model's own parent
+                // the model's pose applies to bodies attached to the model's parent
                 let (parent, X_PM) = match body.get("parent") {
                     None => (parent, X_PM),
                     Some(p) => match own.iter().find(|(n, _)| p.text().is_ok_and(|t| t == n)) {
@@ -221,14 +222,14 @@ impl Assembly {
             settings.support = settings.support.or(support.take());
             let mut X = if k == 0 { X_PF } else { Pose::IDENTITY };
             match link.kind {
-                // a free body's pose is where it starts, not where its joint sits
+                // the pose of a free body is its start, not the pose of its joint
                 JointKind::Free => {
                     if let (Some(_), Some(pose)) = (&settings.start, pose_at) {
                         return Err(pose.error(
                             "`pose` and `start` were seen on a free body; both say where it starts: give one",
                         ));
                     }
-                    // a start is in the model's frame, as a pose is
+                    // like a pose, a start is in the model's frame
                     if let (Some(start), Some(X_PM)) = (&mut settings.start, site.X_PM) {
                         let X_MB = joint_pose(&link.kind, &fit_start(start, &link.kind, &link.at)?);
                         *start = coordinates_of(&(X_PM * X_MB));
@@ -236,7 +237,7 @@ impl Assembly {
                     settings.start.get_or_insert(coordinates_of(&X));
                     X = Pose::IDENTITY;
                 }
-                // so is a planar body's, unless it tilts the plane or a start is given in it
+                // so is the pose of a planar body, unless it tilts the plane or there is a start
                 JointKind::Planar if settings.start.is_none() => {
                     let turn = X.rotation.to_rotation_vector();
                     if turn.x == 0.0 && turn.y == 0.0 {
@@ -261,7 +262,7 @@ impl Assembly {
             })?;
         }
         let idle = last_kind.n_v() > 0 && self.roles[parent] == Role::Passive;
-        // once for all copies of a model: they lack it together
+        // warn once for all copies of a model
         if inertia.mass == 0.0 && idle && !is_later_replica(at) {
             self.warnings.push(format!(
                 "{}: `{}` moves but has no mass; give `mass` or `density`",
@@ -280,7 +281,7 @@ struct Site<'a> {
     link: &'a str,
     joint: String,
     parent: usize,
-    /// Pose of the model in the parent, where it has one beside its bodies'.
+    /// Pose of the model in its parent, if it is applied in addition to the bodies' poses.
     X_PM: Option<Pose>,
 }
 
@@ -312,7 +313,7 @@ fn read_pieces(
     }
 }
 
-/// `start:` of a body on `n` joints: of its joint, or one number for each of several.
+/// `start:` of a body with `n` joints: that of its one joint, or one number for each.
 fn read_starts(map: &Map<'_>, n: usize) -> Result<Vec<Option<Vec<f64>>>, SceneError> {
     let Some(at) = map.get("start") else { return Ok(vec![None; n]) };
     if n == 1 {

@@ -1,10 +1,10 @@
-//! Names of models, bodies and joints, and the patterns that fit them.
+//! Names of models, bodies and joints, and patterns that match them.
 
 use crate::document::At;
 use quasistep_formats::{SceneError, unknown};
 use quasistep_model::Model;
 
-/// A name that keys and patterns can hold.
+/// Error unless the name can be used in keys and patterns.
 pub(crate) fn check_name(what: &str, name: &str, at: &At<'_>) -> Result<(), SceneError> {
     if name.is_empty() || name.contains(['/', '.', '*', ',']) {
         return Err(at.error(format!(
@@ -17,7 +17,8 @@ pub(crate) fn check_name(what: &str, name: &str, at: &At<'_>) -> Result<(), Scen
     Ok(())
 }
 
-/// The body that a name means among `bodies`: itself, or of a model its body of the same name, or its only one.
+/// Finds a body by its name, or by its model's name if the model has a body of that name or only
+/// one body.
 pub(crate) fn find_body<'a>(
     name: &str,
     mut bodies: impl Iterator<Item = &'a str> + Clone,
@@ -25,13 +26,13 @@ pub(crate) fn find_body<'a>(
     let of_model =
         bodies.clone().filter(|body| body.split_once('/').is_some_and(|(m, _)| m == name));
     let same = || of_model.clone().find(|body| body.ends_with(&format!("/{name}")));
-    // shapes of one body name it several times
+    // the list may contain a body several times, once per shape
     let only = |first: &'a str| of_model.clone().all(|body| body == first).then_some(first);
     let found = same().or_else(|| of_model.clone().next().and_then(only));
     bodies.find(|body| *body == name).or(found)
 }
 
-/// Index of the body that a name means; the error names what is there.
+/// Index of the body with this name; the error lists valid names.
 pub(crate) fn body_index(at: &At<'_>, model: &Model) -> Result<usize, SceneError> {
     let name = at.text()?;
     body_of(name, model).ok_or_else(|| {
@@ -40,18 +41,18 @@ pub(crate) fn body_index(at: &At<'_>, model: &Model) -> Result<usize, SceneError
     })
 }
 
-/// Index of the body that a name means.
+/// Index of the body with this name, if any.
 pub(crate) fn body_of(name: &str, model: &Model) -> Option<usize> {
     let found = find_body(name, model.bodies().iter().map(|b| b.name.as_str()))?;
     model.body_by_name(found)
 }
 
-/// True if `pattern` fits a body `model/link`; the model alone stands for its body of that name.
+/// True if `pattern` matches a body `model/link`. A model name matches its body of the same name.
 pub(crate) fn fits_body(pattern: &str, body: &str) -> bool {
     fits(pattern, body) || body.split_once('/').is_some_and(|(m, l)| m == l && fits(pattern, m))
 }
 
-/// True if `pattern`, in which `*` stands for any text, fits `name`.
+/// True if `pattern` matches `name`; `*` matches any text.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {

@@ -1,4 +1,4 @@
-//! What the models of a scene are made of, link by link.
+//! Outline of a scene: its models, link by link.
 
 use crate::scene::Scene;
 use quasistep::{Geom, Role};
@@ -7,7 +7,7 @@ use quasistep_model::{JointKind, WORLD};
 use std::fmt::Write as _;
 
 impl Scene {
-    /// The tree of bodies: a line each, with its joint, limits, drive, mass and collision shapes.
+    /// The tree of bodies: one line each, with joint, limits, drive, mass and collision shapes.
     pub fn outline(&self) -> String {
         let model = self.system.model();
         let mut children = vec![Vec::new(); model.n_bodies()];
@@ -19,7 +19,7 @@ impl Scene {
             shapes[geom.body].push(geom);
         }
         let mut text = String::new();
-        // depth first, children in the order of the file
+        // depth first, children in file order
         let mut stack: Vec<(usize, usize)> =
             children[WORLD].iter().rev().map(|&b| (b, 1)).collect();
         while let Some((body, depth)) = stack.pop() {
@@ -70,9 +70,9 @@ impl Scene {
     }
 }
 
-/// Deeper links stand below one another.
+/// Deepest indentation.
 const DEEPEST: usize = 20;
-/// Shapes of a body that are told one by one.
+/// Most shapes of a body that are listed.
 const MOST_SHAPES: usize = 4;
 
 fn shape(shape: &Shape) -> String {
@@ -103,7 +103,7 @@ fn shape(shape: &Shape) -> String {
     }
 }
 
-/// Four significant digits.
+/// Rounds to four significant digits.
 fn short(x: f64) -> f64 {
     format!("{x:.3e}").parse().unwrap_or(x)
 }

@@ -1,11 +1,12 @@
-//! Poses over time: knots joined by straight lines and by rotations about one axis.
+//! Poses over time: linear interpolation between knots, with rotation about one axis.
 
 use crate::document::At;
 use crate::shapes::pose;
 use quasistep_formats::SceneError;
 use quasistep_math::{Pose, Quat, Vec3};
 
-/// `knots: [[t, {xyz, rpy}], …]` as they were read; what a knot leaves out is that of the one before.
+/// Knots of `knots: [[t, {xyz, rpy}], …]`. Parts that a knot leaves out are those of the knot
+/// before.
 #[derive(Clone, Debug)]
 pub(crate) struct PoseKnots<'a> {
     knots: Vec<Knot<'a>>,
@@ -19,23 +20,23 @@ struct Knot<'a> {
     at: At<'a>,
 }
 
-/// A pose as a function of time; before its first and after its last knot it holds.
+/// A pose as a function of time. It is constant before its first and after its last knot.
 #[derive(Clone, Debug)]
 pub(crate) struct PoseCurve {
-    /// Times, strictly ascending, in s.
+    /// Times, in s, strictly ascending.
     pub t: Vec<f64>,
-    /// Pose at each.
+    /// Pose at each time.
     pub X: Vec<Pose>,
     timing: Timing,
 }
 
-/// How a pose goes from knot to knot.
+/// Timing between knots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Timing {
-    /// At constant speed.
+    /// Constant speed.
     #[default]
     Linear,
-    /// At rest at every knot.
+    /// Zero velocity at every knot.
     Smooth,
 }
 
@@ -79,17 +80,17 @@ impl<'a> PoseKnots<'a> {
         Ok(Self { knots })
     }
 
-    /// Where a knot stands, for complaints.
+    /// Place of a knot, for errors.
     pub fn place(&self, knot: usize) -> &At<'a> {
         &self.knots[knot].at
     }
 
-    /// True if the first knot says where the curve begins.
+    /// True if the first knot gives a pose.
     pub fn begins_somewhere(&self) -> bool {
         self.knots[0].xyz.is_some() || self.knots[0].rotation.is_some()
     }
 
-    /// The curve from `start`, which stands for what the first knot leaves out.
+    /// The curve; `start` fills parts that the first knot leaves out.
     pub fn curve(&self, start: Pose, timing: Timing) -> PoseCurve {
         let mut last = start;
         let mut place = |knot: &Knot<'_>| {
@@ -108,8 +109,8 @@ impl PoseCurve {
         self.sample(t).0
     }
 
-    /// The pose at `t`, in s, its angular velocity in rad/s and the velocity of its origin in m/s, both in the axes that
-    /// it is given in.
+    /// The pose at `t` (s), its angular velocity in rad/s and the velocity of its origin in m/s,
+    /// both in the axes of the frame in which it is given.
     pub fn sample(&self, t: f64) -> (Pose, [Vec3; 2]) {
         let last = self.t.len() - 1;
         if t <= self.t[0] || last == 0 {

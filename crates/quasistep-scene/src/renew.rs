@@ -1,6 +1,6 @@
-//! Scene files of earlier versions in today's words.
+//! Updates scene files of earlier versions.
 
-/// Keys and values that have other words now.
+/// Renamed keys and values: key, old value, and replacement.
 const WORDS: [(&str, &str, &str); 4] = [
     ("formulation", "anitescu", "friction: convex"),
     ("formulation", "coulomb", "friction: exact"),
@@ -8,7 +8,8 @@ const WORDS: [(&str, &str, &str); 4] = [
     ("fallback", "anitescu_potra", "fallback: without_recovery"),
 ];
 
-/// The text of a scene file with keys of earlier versions in today's words; all else, comments included, stays as it is.
+/// The text of a scene file with old keys replaced; everything else stays the same, including
+/// comments.
 pub fn renew(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -20,7 +21,7 @@ pub fn renew(text: &str) -> String {
     out + rest
 }
 
-/// Start and end of the first `key: value`, quoted or not, and what replaces it.
+/// Start and end of the first `key: value` in the text, quoted or not, and its replacement.
 fn find<'a>(
     text: &str,
     (key, value, new): &(&str, &str, &'a str),

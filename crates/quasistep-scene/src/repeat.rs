@@ -1,25 +1,25 @@
-//! `repeat:` of a model: many copies that differ by expressions of their number.
+//! `repeat:` of a model: copies that differ by expressions of the copy index.
 
 use crate::document::{At, of_replica};
 use crate::expr::is_reserved;
 use crate::replica::Replica;
 use quasistep_formats::SceneError;
 
-/// More copies than this are a typing mistake.
+/// Most copies; more are taken for a typing mistake.
 const MOST: u64 = 10_000;
-/// Seeds up to here are exact as numbers of YAML.
+/// Largest seed: larger integers are not exact in YAML.
 const MOST_SEED: u64 = 1 << 53;
-/// Names of the places along the edges of a grid.
+/// Names of the indices along the edges of a grid.
 const GRID_NAMES: [&str; 3] = ["ix", "iy", "iz"];
 
-/// `repeat:` of a model.
+/// The `repeat:` mapping of a model.
 #[derive(Debug)]
 pub(crate) struct Repeat<'a> {
     count: usize,
-    /// Copies along each edge of a grid, whose product is the count; empty without one.
+    /// Number of copies along each edge of a grid; empty without a grid.
     edges: Vec<usize>,
     seed: u64,
-    /// Names of the scene's own, each with the place of its expression, in file order.
+    /// Names defined in `let`, each with its expression, in file order.
     names: Vec<(&'a str, At<'a>)>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Repeat<'a> {
     }
 }
 
-/// One to three numbers of copies, and their product.
+/// Total number of copies of a grid, and the numbers along its one to three edges.
 fn read_grid(at: &At<'_>) -> Result<(u64, Vec<usize>), SceneError> {
     let items = at.list()?;
     if !(1..=GRID_NAMES.len()).contains(&items.len()) {
@@ -85,7 +85,7 @@ fn read_grid(at: &At<'_>) -> Result<(u64, Vec<usize>), SceneError> {
     Ok((count, edges.into_iter().map(|edge| edge as usize).collect()))
 }
 
-/// A name of the scene's own must not hide one that has a meaning.
+/// Error if a name defined in `let` hides a predefined one.
 fn check_name(name: &str, at: &At<'_>) -> Result<(), SceneError> {
     let letters = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

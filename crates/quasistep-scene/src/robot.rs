@@ -1,4 +1,4 @@
-//! What the file of a robot or scene describes as part of a scene, whatever its format.
+//! Adds the contents of a robot or scene file, in any format, to a scene.
 
 use crate::assembly::{Assembly, Defaults, NewBody};
 use crate::collision_mesh::Shapings;
@@ -24,7 +24,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Keys that a model has which is read from a robot's or scene's file, beside that of its format and those of every model.
+/// Keys of a model that is read from a file, in addition to the format's key and those of every
+/// model.
 pub(crate) const KEYS: [&str; 11] = [
     "keyframe",
     "open_anywhere",
@@ -39,25 +40,25 @@ pub(crate) const KEYS: [&str; 11] = [
     "start_velocity",
 ];
 
-/// What a scene says around the file of a robot or scene.
+/// Scene settings around a robot or scene file.
 pub(crate) struct Entry<'e, 'a> {
     /// Name of the model.
     pub model: &'e str,
-    /// Where the file is named.
+    /// Place that names the file.
     pub at: &'e At<'a>,
     pub format: Format,
-    /// The model's mapping.
+    /// The model's mapping in the scene.
     pub map: &'e Map<'a>,
-    /// Folder at which paths start.
+    /// Folder to which paths are relative.
     pub dir: &'e Path,
-    /// The body on which it stands.
+    /// Index of the body on which the model stands.
     pub parent: usize,
     pub rules: &'e Rules<'a>,
     pub defaults: &'e Defaults,
     pub self_collision: SelfCollision,
 }
 
-/// Adds what the file says is there.
+/// Adds the contents of the file.
 pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), SceneError> {
     let &Entry { model, at, map, dir, .. } = entry;
     let mut options = Options::default();
@@ -114,10 +115,10 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     for (k, &link) in order.iter().enumerate() {
         body_of_link[link] = first + k;
     }
-    // the models of the file collide among themselves as the models of a scene do
+    // models of one file collide with one another like models of a scene
     let instances: Vec<usize> = (0..robot.groups.len().max(1))
         .map(|k| {
-            // the model itself stands for the first one
+            // the first group is the model itself
             if k > 0 {
                 let name = format!("{model}/{}", robot.groups[k]);
                 assembly.instances.push(Instance { name, self_collision: entry.self_collision });
@@ -128,7 +129,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let base = map.get("pose").map(pose).transpose()?.unwrap_or_default();
     let told = told_root(entry, &robot)?;
     let mut notes = Notes::default();
-    // shapes of each link's collision parts
+    // indices of the shapes made from each link's collision parts
     let mut geoms: Vec<Vec<Range<usize>>> = vec![Vec::new(); robot.links.len()];
     for &link in order {
         let new = match robot.tree.joint_of[link] {
@@ -159,11 +160,11 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     Ok(())
 }
 
-/// Bodies of a description's links, and what the whole stands on.
+/// Bodies of a description's links, and the base on which it stands.
 struct Bodies<'a> {
     of_link: &'a [usize],
     parent: usize,
-    /// Pose of the whole in that.
+    /// Pose of the description in its base body.
     base: Pose,
 }
 
@@ -196,7 +197,7 @@ impl Bodies<'_> {
     }
 }
 
-/// Which links feel gravity, by patterns of their names; of those that fit a link the last one holds.
+/// Sets which links feel gravity, by name patterns; the last pattern that matches a link applies.
 fn set_gravity(robot: &mut Description, at: &At<'_>) -> Result<(), SceneError> {
     for (pattern, at) in at.entries()? {
         let weightless = !at.boolean()?;
@@ -211,12 +212,13 @@ fn set_gravity(robot: &mut Description, at: &At<'_>) -> Result<(), SceneError> {
     Ok(())
 }
 
-/// Inertia of a link; a frame has none.
+/// Mass properties of a link; zero for a frame.
 fn inertia(link: &Link) -> BodyInertia {
     link.inertial.unwrap_or(MASSLESS)
 }
 
-/// The joint of the one free body on which all that the file describes stands, where the scene says what it stands on.
+/// Index of the free joint at the root, if the scene overrides how the description stands; the
+/// description must have only one root.
 fn told_root(entry: &Entry<'_, '_>, robot: &Description) -> Result<Option<usize>, SceneError> {
     let mut told = ["joint", "start", "start_velocity"].iter().filter_map(|key| entry.map.get(key));
     let Some(told) = told.next() else { return Ok(None) };
@@ -237,13 +239,13 @@ fn told_root(entry: &Entry<'_, '_>, robot: &Description) -> Result<Option<usize>
     }
 }
 
-/// The pose of a free joint at the start, in what it hangs on.
+/// Start pose of a free joint in its parent.
 fn start_of(joint: &Joint, at: &At<'_>) -> Result<Pose, SceneError> {
     let start = joint.start.as_ref().map(|q| fit_start(q, &joint.kind, at)).transpose()?;
     Ok(joint.origin * start.map_or(Pose::IDENTITY, |q| joint_pose(&joint.kind, &q)))
 }
 
-/// A link that stands as the scene says; `X_start` is its pose in the file.
+/// Joint of a root link, as the scene places it. `X_start` is its pose in the file.
 fn standing<'e, 'a>(
     entry: &Entry<'e, 'a>,
     link: &Link,
@@ -256,7 +258,7 @@ fn standing<'e, 'a>(
         [one] if one.name.is_none() => one.kind,
         _ => return Err(at.error("a list of slides and hinges was seen as the joint of a robot's root; give `fixed`, `free`, `planar` or `ball`")),
     };
-    // a pattern with a `*` means the robot's joints, not the one it stands on
+    // patterns with `*` match joints of the robot, not the joint at its root
     let mut settings: Settings = rules.of(model, false);
     if let Some(at) = map.get("start") {
         settings.start.get_or_insert(start(at)?);
@@ -281,7 +283,7 @@ fn standing<'e, 'a>(
     Ok(NewBody { X_PF, inertia: inertia(link), gravity, settings, ..own })
 }
 
-/// The child of joint `k`. `base`: pose of the whole in what it stands on.
+/// Body for the child of joint `k`. `base` is the pose of the description in its base body.
 fn hanging<'e, 'a>(
     entry: &Entry<'e, 'a>,
     robot: &Description,
@@ -318,7 +320,7 @@ fn hanging<'e, 'a>(
         Some(parent) => (joint.origin, body_of_link[parent]),
         None => (base * joint.origin, entry.parent),
     };
-    // coordinates of a free body are its pose in what it hangs on
+    // coordinates of a free body are its pose in its parent
     if joint.kind == JointKind::Free && joint.parent.is_none() {
         let start = settings.start.take();
         let start = start.map(|q| fit_start(&q, &joint.kind, at)).transpose()?;
@@ -348,7 +350,7 @@ fn hanging<'e, 'a>(
     })
 }
 
-/// Adds the shapes of a link; which of the scene's are those of each collision part.
+/// Adds the shapes of a link; returns the range of scene shapes for each collision part.
 fn add_shapes(
     assembly: &mut Assembly,
     body: usize,
@@ -446,7 +448,7 @@ fn add_shapes(
     Ok(parts)
 }
 
-/// A shape that needs no file.
+/// A shape that needs no mesh; `None` for others.
 fn primitive(geometry: &Geometry) -> Option<Shape> {
     Some(match geometry {
         Geometry::Box { half } => Shape::Box { half: *half },
@@ -459,7 +461,7 @@ fn primitive(geometry: &Geometry) -> Option<Shape> {
         }
         Geometry::HalfSpace => Shape::HalfSpace,
         Geometry::Ellipsoid { radii } => Shape::Ellipsoid { radii: *radii },
-        // these become convex shapes
+        // meshes and point sets are converted to convex shapes elsewhere
         Geometry::Mesh { .. } | Geometry::Points(_) => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! `joints:` of a model: what is said of its joints, by pattern.
+//! `joints:` of a model: joint settings by name pattern.
 
 use crate::document::At;
 use crate::joints::{KEYS, Settings};
@@ -6,12 +6,13 @@ use crate::names::fits;
 use quasistep_formats::{SceneError, unknown};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// `joints:` of a model: settings by pattern, later ones override earlier ones.
+/// `joints:` of a model: settings by pattern; later ones override earlier ones.
 pub(crate) struct Rules<'a> {
     all: Vec<(&'a str, Settings, At<'a>)>,
-    /// By pattern without a `*` its place in `all`: a robot may have thousands.
+    /// Index in `all` of each pattern without `*`. A map, because a robot may have thousands of
+    /// joints.
     names: BTreeMap<&'a str, usize>,
-    /// Places of the patterns with a `*`, ascending.
+    /// Indices in `all` of the patterns with `*`, ascending.
     patterns: Vec<usize>,
 }
 
@@ -30,7 +31,7 @@ impl<'a> Rules<'a> {
         Ok(rules)
     }
 
-    /// Places of the rules that fit a joint, ascending.
+    /// Indices of the rules that match a joint, ascending.
     fn fitting(&self, joint: &str) -> Vec<usize> {
         let fits = |k: &&usize| fits(self.all[**k].0, joint);
         let mut all: Vec<usize> = self.patterns.iter().filter(fits).copied().collect();
@@ -39,8 +40,8 @@ impl<'a> Rules<'a> {
         all
     }
 
-    /// What they say of the joint with this name within its model. A pattern with a `*` speaks of
-    /// joints with a dof of their own only, so that `*` does not drive fixed and mimic joints.
+    /// Settings of the joint with this name within its model. Patterns with `*` match only joints
+    /// with a dof of their own, so that `*` does not drive fixed and mimic joints.
     pub fn of(&self, joint: &str, own_dof: bool) -> Settings {
         self.fitting(joint)
             .into_iter()
@@ -49,18 +50,18 @@ impl<'a> Rules<'a> {
             .fold(Settings::default(), |sum, (_, settings, _)| sum.then(settings))
     }
 
-    /// Where a joint with this name is spoken of, for complaints.
+    /// Place of the settings of a joint, for errors.
     pub fn place(&self, joint: &str) -> Option<&At<'a>> {
         self.fitting(joint).last().map(|&k| &self.all[k].2)
     }
 
-    /// A pattern that fits no joint is a mistake.
+    /// Error if a pattern matches no joint.
     pub fn all_used(&self, model: &str, joints: &[String]) -> Result<(), SceneError> {
         if self.all.is_empty() {
             return Ok(());
         }
         let prefix = format!("{model}.");
-        // the joint on which a robot or a single body sits has the model's name
+        // the root joint of a robot or single body has the model's name
         let own: Vec<&str> = joints
             .iter()
             .filter_map(|j| if j == model { Some(model) } else { j.strip_prefix(&prefix) })

@@ -1,4 +1,4 @@
-//! A run of a scene from start to end, recorded frame by frame.
+//! Runs a scene from start to end and records every frame.
 
 use crate::scene::{Scene, n_steps};
 use quasistep::{
@@ -9,75 +9,78 @@ use quasistep_math::Pose;
 use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording};
 use std::ops::ControlFlow;
 
-/// One step of a run, shown to the observer after it was taken.
+/// One step of a run, passed to the observer after the step.
 pub struct RunStep<'a> {
-    /// Number of the step, from 1.
+    /// Index of the step, from 1.
     pub index: usize,
-    /// State at its end.
+    /// State at the end of the step.
     pub state: &'a State,
-    /// What drove it.
+    /// Input of the step.
     pub input: &'a StepInput,
-    /// What it computed.
+    /// Result of the step.
     pub report: &'a StepReport,
 }
 
-/// What a run does otherwise than its scene says; the default is nothing.
+/// Overrides of the scene's settings for a run; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions<'a> {
-    /// Where it starts.
+    /// Start state.
     pub start: Option<State>,
-    /// What its first step starts from: with that of a [`RunOutcome`] and its state, the run goes on with the same bits.
+    /// Warm start of the first step. With the warm start and state of a [`RunOutcome`], the run
+    /// continues with identical bits.
     pub warm: Option<&'a WarmStart>,
-    /// How it is stepped.
+    /// Step parameters.
     pub params: Option<StepParams>,
-    /// Simulated time, in s; not read if the number of steps is given.
+    /// Simulated time, in s; ignored if `n_steps` is given.
     pub duration: Option<f64>,
     /// Number of steps.
     pub n_steps: Option<usize>,
-    /// Commands at the end of each step, `n_steps × n_cmd`, instead of the scene's; and their rates,
-    /// `n_steps × n_cmd_v`, or none for zero.
+    /// Commands at the end of each step, `n_steps × n_cmd`, and their rates, `n_steps × n_cmd_v` or
+    /// empty for zero. They replace the scene's commands.
     pub commands: Option<(&'a [f64], &'a [f64])>,
-    /// Generalised forces of each step, [`StepInput::tau`], `n_steps × n_v`, in N or N·m, instead of the scene's torques.
+    /// Generalised forces of each step ([`StepInput::tau`]), `n_steps × n_v`, in N or N·m. They
+    /// replace the scene's torques.
     pub tau: Option<&'a [f64]>,
-    /// Wrenches at every step, beside the scene's.
+    /// Wrenches at every step, in addition to the scene's.
     pub wrenches: &'a [Wrench],
 }
 
-/// A run that has ended.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
-    /// Everything up to the end.
+    /// Recording of all steps taken.
     pub recording: Recording,
-    /// State at the end.
+    /// State at the end of the run.
     pub state: State,
-    /// What the next step would start from.
+    /// Warm start for the next step.
     pub warm: WarmStart,
-    /// Why it ended early, if a step could not be taken.
+    /// The error that ended the run early, if any.
     pub stopped: Option<StepError>,
 }
 
-/// A pair of bodies near one another at the start.
+/// A pair of bodies that are near one another at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearestPair {
-    /// Body A, `model/link`.
+    /// Name of body A, `model/link`.
     pub a: String,
-    /// Body B, `model/link`.
+    /// Name of body B, `model/link`.
     pub b: String,
     /// Signed distance, in m.
     pub distance: f64,
 }
 
-/// The first step of a scene, taken to see whether it is well posed.
+/// The first step of a scene, taken to check the scene.
 #[derive(Clone, Debug)]
 pub struct FirstStep {
-    /// What the step computed.
+    /// Result of the step.
     pub report: StepReport,
-    /// Pairs within the contact margin before it, the nearest first.
+    /// Pairs of bodies within the contact margin before the step, by distance.
     pub pairs: Vec<NearestPair>,
 }
 
 impl Scene {
-    /// Runs the scene; `clock` gives ns for stage times, `observer` sees every step and may stop.
+    /// Runs the scene. `clock` returns ns for stage times. `observer` sees every step and may stop
+    /// the run.
     pub fn run(
         &self,
         clock: Option<fn() -> u64>,
@@ -86,8 +89,8 @@ impl Scene {
         self.run_with(&RunOptions::default(), clock, observer)
     }
 
-    /// [`run`](Self::run) from another start, with other parameters or other commands. A table of
-    /// commands that is too short ends the run with [`StepError::Length`].
+    /// [`run`](Self::run) with overrides of start, parameters or commands. A table of commands that
+    /// is too short ends the run with [`StepError::Length`].
     pub fn run_with(
         &self,
         options: &RunOptions<'_>,
@@ -108,8 +111,9 @@ impl Scene {
         RunOutcome { recording, state, warm: WarmStart { rows }, stopped }
     }
 
-    /// [`run_with`](Self::run_with) without keeping its frames: `sink` gets each as it comes, first that of the start, with
-    /// the step that ended there, and may stop. Returns where the next step would start and why a step could not be taken.
+    /// [`run_with`](Self::run_with) without storing frames. `sink` gets each frame, beginning with
+    /// that of the start, with the step that led to it, and may stop the run. Returns the warm
+    /// start of the next step, and the error that ended the run, if any.
     pub fn run_frames(
         &self,
         options: &RunOptions<'_>,
@@ -174,11 +178,11 @@ impl Scene {
         options.n_steps.unwrap_or_else(|| n_steps(duration, params.time_step))
     }
 
-    /// Takes the first step on a copy of the start.
+    /// Takes the first step on a copy of the start state.
     ///
     /// # Errors
     ///
-    /// Why it cannot be taken.
+    /// If the step cannot be taken.
     pub fn first_step(&self) -> Result<FirstStep, StepError> {
         let mut work: Workspace = self.system.create_workspace();
         let mut state = self.start.clone();
@@ -188,11 +192,11 @@ impl Scene {
         Ok(FirstStep { report, pairs: self.pairs_at_start()? })
     }
 
-    /// Pairs of bodies within the contact margin at the start, the nearest first.
+    /// Pairs of bodies within the contact margin at the start, by distance.
     ///
     /// # Errors
     ///
-    /// A start that is no configuration.
+    /// If the start is not a valid configuration.
     pub fn pairs_at_start(&self) -> Result<Vec<NearestPair>, StepError> {
         let near = self.system.near_pairs(&self.start.q, self.params.contact_margin)?;
         let name = |body: usize| self.system.model().body(body).name.clone();
@@ -204,12 +208,12 @@ impl Scene {
         Ok(pairs)
     }
 
-    /// Runs the scene and asks after every step with exact Coulomb friction whether its answer is the only
-    /// one: `observer` gets the time at the step's end and the answer.
+    /// Runs the scene with exact Coulomb friction, and checks after every step whether its solution
+    /// is unique. `observer` gets the time at the end of the step, in s, and the answer.
     ///
     /// # Errors
     ///
-    /// The time after which a step could not be taken, in s, and why.
+    /// The time before the failed step, in s, and its error.
     pub fn uniqueness(
         &self,
         observer: &mut dyn FnMut(f64, Option<Uniqueness>),
@@ -227,7 +231,7 @@ impl Scene {
         Ok(())
     }
 
-    /// A recording of this scene without frames, at the step of these parameters.
+    /// A recording of this scene without frames, with the time step of these parameters.
     pub fn empty_recording(&self, params: &StepParams) -> Recording {
         let model = self.system.model();
         Recording {
@@ -261,8 +265,8 @@ impl Scene {
         }
     }
 
-    /// Coordinates of joints and frames that have a command and a drive force of their own: index in `q_cmd` and in the
-    /// effort. Orientations have none: their four numbers share three torques.
+    /// Coordinates of joints and frames that have a command and a drive force: index in `q_cmd`,
+    /// and index in the effort. Quaternions are left out: their four numbers share three torques.
     fn commanded_coordinates(&self) -> Vec<(usize, usize)> {
         let model = self.system.model();
         let (mut at_q, mut at_v) = (0, 0);
@@ -270,7 +274,7 @@ impl Scene {
         let joints = self.system.commanded().iter().map(|&body| model.body(body));
         let joints = joints.map(|joint| (joint.q.len(), joint.v.len()));
         for (n_q, n_v) in joints.chain(self.system.springs().map(|_| (7, 6))) {
-            // positions follow the orientation in `q` as in `v`
+            // positions follow the orientation, in `q` as in `v`
             let skip = if n_q == n_v { (0, 0) } else { (4, 3) };
             for k in 0..n_q - skip.0 {
                 all.push((at_q + skip.0 + k, at_v + skip.1 + k));
@@ -281,7 +285,8 @@ impl Scene {
         all
     }
 
-    /// Adds torques to the efforts of a frame. A joint that a torque alone drives has a command too: where it is.
+    /// Adds torques to the efforts of a frame. For a joint driven by a torque only, the recorded
+    /// command is its position.
     fn add_torques(&self, tau: &[f64], frame: &mut Frame) {
         let model = self.system.model();
         for torque in self.torques() {
@@ -294,7 +299,7 @@ impl Scene {
                     frame.effort.push(force);
                 }
                 Some(own) => {
-                    // columns before it: those of the joints before, and its own
+                    // columns before it: those of earlier joints, then its own
                     let skip = |body: &usize| if model.body(*body).q.len() >= 4 { 4 } else { 0 };
                     let before = commanded.iter().take_while(|body| *body != own);
                     let n: usize = before.map(|b| model.body(*b).q.len() - skip(b)).sum();
@@ -305,12 +310,12 @@ impl Scene {
         }
     }
 
-    /// The frame of a state; with the step that led there, its drives and contacts.
+    /// The frame of a state; with the step that led to it, also its drive forces and contacts.
     pub fn frame(&self, state: &State, step: Option<(&StepReport, &StepInput)>) -> Frame {
         self.frame_at(state, None, step)
     }
 
-    /// [`frame`](Self::frame) where poses of bodies may be known.
+    /// The [`frame`](Self::frame) of a state whose body poses may already be known.
     fn frame_at(
         &self,
         state: &State,

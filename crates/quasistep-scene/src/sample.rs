@@ -1,4 +1,4 @@
-//! A body's collision shapes as a cloud file: what a scanner would see of it.
+//! Samples a body's collision shapes as a cloud file, as a scanner would measure them.
 
 use crate::names::body_of;
 use crate::scene::Scene;
@@ -11,11 +11,11 @@ use std::io::Write as _;
 use std::path::Path;
 
 impl Scene {
-    /// Index of a body: `model/link`, or a model of one body.
+    /// Index of a body given as `model/link`, or as a model of one body.
     ///
     /// # Errors
     ///
-    /// If there is no such body; the names that there are.
+    /// If there is no such body; the error lists valid names.
     pub fn body_by_name(&self, body: &str) -> Result<usize, SceneError> {
         let model = self.system.model();
         body_of(body, model).ok_or_else(|| {
@@ -24,12 +24,12 @@ impl Scene {
         })
     }
 
-    /// `count` points on the outside of a body's collision shapes and their outward normals, in the
-    /// body's frame. `body` is `model/link`, or a model of one body.
+    /// Samples `count` points (m) on the outer surface of a body's collision shapes, with outward
+    /// normals, in the body's frame. `body` is `model/link`, or a model of one body.
     ///
     /// # Errors
     ///
-    /// If there is no such body, or its shapes have no surface to be sampled.
+    /// If there is no such body, or its shapes have no surface to sample.
     pub fn sample_body(&self, body: &str, count: usize) -> Result<Samples, SceneError> {
         let complain = |message: String| SceneError::new(&self.name, None, body, message);
         let index = self.body_by_name(body)?;
@@ -39,7 +39,7 @@ impl Scene {
     }
 }
 
-/// Writes points and normals as a PLY file in text, with this comment in its head.
+/// Writes points and normals as a text PLY file, with a comment in its header.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn write_ply(path: &Path, samples: &Samples, comment: &str) -> Result<(), Sc
         let _ = writeln!(text, "property double {property}");
     }
     text.push_str("end_header\n");
-    // a tenth of a micrometre, and normals to a millionth
+    // points to 0.1 µm, normals to 1e-6
     let number = |value: f64, digits: usize| {
         let text = format!("{value:.digits$}");
         if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {

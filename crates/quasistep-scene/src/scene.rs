@@ -1,4 +1,4 @@
-//! A scene: a system, where it starts, what drives it, how it is stepped.
+//! A scene: a system, its start, its commands, and its step parameters.
 
 use crate::cloud::CloudReport;
 use crate::commands::{Commands, Of};
@@ -29,27 +29,29 @@ pub struct Scene {
     pub name: String,
     /// Title for people.
     pub title: String,
-    /// The world.
+    /// The simulated system.
     pub system: Arc<System>,
-    /// Where it starts.
+    /// Start state.
     pub start: State,
-    /// How it is stepped.
+    /// Step parameters.
     pub params: StepParams,
     /// Simulated time, in s.
     pub duration: f64,
-    /// What it looks like.
+    /// Drawn shapes.
     pub drawing: Vec<DrawnShape>,
-    /// Facts that the scene states of its own run.
+    /// Facts that the scene states about its own run.
     pub facts: Vec<Fact>,
-    /// What it is to do under control.
+    /// Control task, if the scene has one.
     pub control: Option<ControlSection>,
-    /// Its point clouds: what their files held and what was made of it.
+    /// Reports on its point clouds: contents of their files and results of the options.
     pub clouds: Vec<CloudReport>,
-    /// What looks odd but is no mistake.
+    /// Warnings about unusual but valid settings.
     pub warnings: Vec<String>,
-    /// What was made of files, in a sentence each: how many convex parts a mesh has.
+    /// Notes about how files were processed, one sentence each, for example the number of convex
+    /// parts of a mesh.
     pub notes: Vec<String>,
-    /// Why a scene made from a model's file carries velocities over, and how to change that; `None` if it does not, or is told to.
+    /// Explanation why a scene made from a model file is dynamic, and how to change that. `None` if
+    /// it is not dynamic, or if the user set the motion.
     pub motion_told: Option<String>,
     pub(crate) source: Arc<SceneSource>,
     commands: Commands,
@@ -107,7 +109,7 @@ const STEP_KEYS: [&str; 22] = [
 const FORMAT: f64 = 1.0;
 
 impl Scene {
-    /// Reads a scene, with the visuals of its robots if `looks`; its source is left to the caller.
+    /// Reads a scene, with visuals of robots if `looks`. The caller sets its source.
     pub(crate) fn read(
         text: &str,
         file: &str,
@@ -183,19 +185,20 @@ impl Scene {
         })
     }
 
-    /// Number of steps of a run: the duration in whole steps, at least one.
+    /// Number of steps of a run: the duration in steps, rounded up, at least one.
     pub fn n_steps(&self) -> usize {
         n_steps(self.duration, self.params.time_step)
     }
 
-    /// Fills the input of the step that ends at `t`: commands, their rates, torques, wrenches. With
-    /// [`PrescribedRate::Derivative`] the rates of prescribed joints are those at the step's start,
-    /// as in Trinkle05.
+    /// Fills the input of the step that ends at `t` (s): commands, their rates, torques, wrenches.
+    /// With [`PrescribedRate::Derivative`], rates of prescribed joints are those at the start of
+    /// the step, as in Trinkle05.
     pub fn sample(&self, t: f64, input: &mut StepInput) {
         self.sample_for(&self.params, t, input);
     }
 
-    /// [`sample`](Self::sample) for a step with other parameters than the scene's.
+    /// Fills the input of a step with other parameters than the scene's; see
+    /// [`sample`](Self::sample).
     pub fn sample_for(&self, params: &StepParams, t: f64, input: &mut StepInput) {
         self.commands.sample(t, input);
         if params.integration == Integration::Midpoint {
@@ -218,7 +221,8 @@ impl Scene {
         self.sample_wrenches(t, &mut input.wrenches);
     }
 
-    /// Fills `tau`, length `n_v`, with the torque commands at time `t`, in s, in N and N·m; empties it if the scene has none.
+    /// Fills `tau`, length `n_v`, with the torque commands at time `t` (s), in N and N·m. Empties
+    /// it if the scene has none.
     pub fn sample_torques(&self, t: f64, tau: &mut Vec<f64>) {
         self.commands.sample_torques(t, self.system.model().n_v(), tau);
     }
@@ -250,11 +254,11 @@ impl Scene {
 }
 
 pub(crate) fn n_steps(duration: f64, h: f64) -> usize {
-    // a duration that is a multiple of the step but for rounding
+    // a multiple of the step up to rounding is not rounded up
     ((duration / h - 1e-9).ceil() as usize).max(1)
 }
 
-/// Words about joints that start beyond their limits.
+/// Warnings about joints that start outside their limits.
 fn outside_limits(system: &System, q: &[f64]) -> Vec<String> {
     let names = system.model().coordinate_names();
     let limits = system.model().limits().iter();
@@ -363,7 +367,7 @@ pub(crate) fn read_step(
     Ok((params, duration))
 }
 
-/// Law of friction, cone and motion of a step.
+/// Reads friction law, cone and kind of motion of a step.
 fn read_formulation(map: &Map<'_>) -> Result<Formulation, SceneError> {
     let mut formulation = StepParams::default().formulation;
     let Formulation { friction, cone, motion } = &mut formulation;

@@ -1,4 +1,4 @@
-//! Which links of a model touch each other in random configurations.
+//! Tests which links of a model collide with each other in random configurations.
 
 use crate::replica::mix;
 use crate::scene::Scene;
@@ -6,25 +6,26 @@ use quasistep_model::JointKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 
-/// Range of a slide without limits, in m.
+/// Sampling range to either side of a slide without limits, in m.
 const SLIDE: f64 = 1.0;
 
-/// What random configurations say of the pairs of bodies of one model that may touch.
+/// Overlaps in random configurations of body pairs of one model that may collide.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfCollisions {
-    /// Number of configurations.
+    /// Number of configurations tested.
     pub configurations: usize,
-    /// Pairs that overlap in each of them, by name.
+    /// Names of pairs that overlap in all of them.
     pub always: Vec<[String; 2]>,
-    /// Pairs that overlap in none of them, by name.
+    /// Names of pairs that overlap in none of them.
     pub never: Vec<[String; 2]>,
-    /// Pairs that overlap in some, by name, and in how many.
+    /// Names of pairs that overlap in some, and in how many.
     pub sometimes: Vec<([String; 2], usize)>,
 }
 
 impl Scene {
-    /// The `k`-th random configuration: hinges and slides uniformly within their limits (a turn to each side and a
-    /// metre where they have none), all other joints as they start. The same `k` gives the same configuration.
+    /// The `k`-th random configuration. Hinges and slides are uniform within their limits, or
+    /// within a full turn (1 m) to either side without limits. Other joints stay at their start.
+    /// The result depends on `k` only.
     pub fn random_configuration(&self, k: usize) -> Vec<f64> {
         let model = self.system.model();
         let mut ranges: BTreeMap<usize, [f64; 2]> = BTreeMap::new();
@@ -50,14 +51,14 @@ impl Scene {
         }
         let mut q = self.start.q.clone();
         for (i, [lower, upper]) in ranges {
-            // the upper 53 bits fill a double's digits
+            // the upper 53 bits fill the significand of a double
             let part = (mix(mix(k as u64) ^ i as u64) >> 11) as f64 / (1_u64 << 53) as f64;
             q[i] = lower + part * (upper - lower);
         }
         q
     }
 
-    /// Tries the first random configurations.
+    /// Tests the first `configurations` random configurations.
     pub fn self_collisions(&self, configurations: usize) -> SelfCollisions {
         let system = &self.system;
         let model = system.model();

@@ -1,4 +1,4 @@
-//! Shapes in a scene file: collision geometry and what is drawn.
+//! Shapes in a scene file: collision geometry and drawn geometry.
 
 use crate::cloud::{self, CloudReport, Loaded, Spread};
 use crate::collision_mesh::Shaping;
@@ -23,22 +23,22 @@ pub(crate) struct Piece {
     pub color: Option<[f32; 4]>,
     pub collides: bool,
     pub visible: bool,
-    /// What it adds to the mass of its body.
+    /// Contribution of the shape to the mass of its body.
     pub weight: Weight,
-    /// If it is a point cloud, what became of its file.
+    /// Report on its file, if it is a point cloud.
     pub cloud: Option<CloudReport>,
 }
 
-/// Where the mass of a body with a density comes from.
+/// Source of a shape's mass, for a body with a density.
 #[derive(Clone, Debug)]
 pub(crate) enum Weight {
-    /// From the shape, if it collides.
+    /// The shape's volume, if it collides.
     OfShape,
-    /// From a point cloud, if it collides.
+    /// The point cloud, if it collides.
     OfCloud(Spread),
-    /// Given, at 1 kg/m³.
+    /// Given mass properties, at 1 kg/m³.
     Given(MassProperties),
-    /// It has none: it is a part of something that has.
+    /// None: the mass is counted with another piece.
     Nothing,
 }
 
@@ -62,8 +62,8 @@ const KEYS: [&str; 15] = [
 const KINDS: [&str; 9] =
     ["sphere", "box", "capsule", "cylinder", "ellipsoid", "half_space", "mesh", "points", "cloud"];
 
-/// Reads one shape, which may be several pieces; paths are relative to `dir`. What a reader of the
-/// scene should know about it goes to `notes`.
+/// Reads one shape, which may become several pieces. Paths are relative to `dir`. Remarks for the
+/// user are added to `notes`.
 pub(crate) fn pieces(
     at: &At<'_>,
     dir: &Path,
@@ -132,7 +132,7 @@ pub(crate) fn pieces(
             convex.shapes().next().ok_or_else(|| file.error("no hull was made"))?
         }
         "cloud" => {
-            // the keys that all kinds share come from the shape, the rest from the cloud
+            // common keys are read from the shape, the others from the cloud
             let Piece { shape, drawn, weight, cloud, .. } = cloud_piece(value, dir)?;
             let piece = piece(&map, shape)?;
             return Ok(vec![Piece { drawn, weight, cloud, ..piece }]);
@@ -146,7 +146,7 @@ pub(crate) fn pieces(
     Ok(vec![piece(&map, shape)?])
 }
 
-/// A shape with the keys that all kinds share.
+/// A piece with the keys common to all kinds of shapes.
 fn piece(map: &Map<'_>, shape: Shape) -> Result<Piece, SceneError> {
     let flag = |key: &str| map.get(key).map_or(Ok(true), At::boolean);
     Ok(Piece {
@@ -163,7 +163,7 @@ fn piece(map: &Map<'_>, shape: Shape) -> Result<Piece, SceneError> {
     })
 }
 
-/// A cloud that is all there is of a body.
+/// Reads a cloud that is the only shape of a body.
 pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
     let Loaded { cloud, drawn, spread, report } = cloud::read(at, dir)?;
     Ok(Piece {
@@ -180,7 +180,7 @@ pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> 
     })
 }
 
-/// Reads the file of a mesh; corners in m.
+/// Reads a mesh file; vertices in m.
 pub(crate) fn read_mesh(map: &Map<'_>, dir: &Path) -> Result<Mesh, SceneError> {
     let file = map.need("file")?;
     let scale = scale(map)?;
@@ -191,7 +191,7 @@ pub(crate) fn read_mesh(map: &Map<'_>, dir: &Path) -> Result<Mesh, SceneError> {
     Ok(mesh)
 }
 
-/// Its unit along x, y and z, in m.
+/// Length of the file's unit along x, y and z, in m.
 fn scale(map: &Map<'_>) -> Result<[f64; 3], SceneError> {
     match map.get("scale") {
         None => Ok([1.0; 3]),
@@ -200,7 +200,7 @@ fn scale(map: &Map<'_>) -> Result<[f64; 3], SceneError> {
     }
 }
 
-/// The mesh to look at and to weigh, and its parts to touch.
+/// Pieces of a mesh in parts: the mesh for drawing and mass, and convex parts for collisions.
 fn split(
     map: &Map<'_>,
     mesh: &Mesh,
@@ -231,7 +231,7 @@ fn split(
     Ok(pieces)
 }
 
-/// The convex hull of points as a shape.
+/// The convex hull of points (m) as a shape.
 pub(crate) fn hull(points: &[Vec3], at: &At<'_>) -> Result<Shape, SceneError> {
     match Polytope::from_points(points) {
         Ok(polytope) => Ok(Shape::Polytope(Arc::new(polytope))),
@@ -239,7 +239,7 @@ pub(crate) fn hull(points: &[Vec3], at: &At<'_>) -> Result<Shape, SceneError> {
     }
 }
 
-/// What a collision shape looks like.
+/// Drawn geometry of a collision shape.
 pub(crate) fn drawn(shape: &Shape) -> DrawnGeometry {
     match shape {
         Shape::Sphere { radius } => DrawnGeometry::Sphere { radius: *radius },
@@ -259,7 +259,7 @@ pub(crate) fn drawn(shape: &Shape) -> DrawnGeometry {
     }
 }
 
-/// Faces as triangles, counter-clockwise from outside.
+/// Triangles of all faces, counter-clockwise seen from outside.
 fn fans(polytope: &Polytope) -> Vec<[u32; 3]> {
     let mut triangles = Vec::new();
     for face in polytope.faces() {
@@ -271,7 +271,7 @@ fn fans(polytope: &Polytope) -> Vec<[u32; 3]> {
     triangles
 }
 
-/// `{xyz: [x, y, z], rpy: [r, p, y]}` or `{xyz, quat: [w, x, y, z]}`; both parts may be left out.
+/// Reads `{xyz: [x, y, z], rpy: [r, p, y]}` or `{xyz, quat: [w, x, y, z]}`; all keys are optional.
 pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
     let map = at.map(&["xyz", "rpy", "quat"])?;
     let translation = map.get("xyz").map(|a| a.array::<3>("m")).transpose()?.unwrap_or_default();
@@ -281,7 +281,7 @@ pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
         (None, Some(quat)) => {
             let q: [f64; 4] = quat.array("w, x, y, z")?;
             let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
-            // three digits are what people type; anything else is a mistake
+            // tolerate rounding to three digits, as people type it
             if (norm - 1.0).abs() > 1e-3 {
                 return Err(
                     quat.error(format!("a quaternion of length {norm} was seen; it must be 1"))

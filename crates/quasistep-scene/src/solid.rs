@@ -1,33 +1,36 @@
-//! The solid inside a closed mesh: volume, centre, inertia, inside and outside.
+//! The solid enclosed by a mesh: volume, centre of mass, inertia, and inside test.
 
 use crate::surface_tree::SurfaceTree;
 use quasistep_formats::mesh::Mesh;
 use quasistep_geometry::MassProperties;
 use quasistep_math::{Mat3, Vec3};
 
-/// What a surface encloses.
+/// A solid given by its surface.
 #[derive(Clone, Debug)]
 pub(crate) struct Solid {
     pub surface: SurfaceTree,
     mass_properties: MassProperties,
-    /// Edges that are not between two triangles that turn the same way, and the first one of them.
+    /// Number of edges that are not shared by two consistently oriented triangles, and the ends of
+    /// the first one.
     open: (usize, [[f64; 3]; 2]),
 }
 
-/// Coordinates as bits: a key for points that are the same number for number.
+/// Bits of the coordinates, as a key for identical points.
 pub(crate) type Key = [u64; 3];
 
 pub(crate) fn key(p: Vec3) -> Key {
-    // 0.0 and -0.0 are one place
+    // 0.0 and -0.0 are the same position
     p.to_array().map(|x| (x + 0.0).to_bits())
 }
 
 impl Solid {
-    /// The inside of a mesh whose corners are in m; triangles may all turn inwards. Where the surface has holes,
-    /// inside is what sees it more than half around.
+    /// The solid of a mesh with vertices in m. All triangles may be oriented inwards. If the
+    /// surface has holes, a point counts as inside if the surface covers more than half of its
+    /// view.
     ///
     /// # Errors
-    /// No volume.
+    ///
+    /// If it has no volume.
     pub fn new(mesh: &Mesh) -> Result<Self, String> {
         let corner = |i: u32| mesh.vertices[i as usize];
         let mut triangles: Vec<[Vec3; 3]> = mesh
@@ -66,7 +69,7 @@ impl Solid {
         Ok(Self { surface: SurfaceTree::new(&triangles), mass_properties: properties, open })
     }
 
-    /// Edges that are not between two triangles that turn the same way.
+    /// Number of edges that are not shared by two consistently oriented triangles.
     pub fn n_open(&self) -> usize {
         self.open.0
     }
@@ -74,7 +77,8 @@ impl Solid {
     /// Mass properties at 1 kg/m³.
     ///
     /// # Errors
-    /// The surface is not closed.
+    ///
+    /// If the surface is not closed.
     pub fn mass_properties(&self) -> Result<MassProperties, String> {
         let (n, [p, q]) = self.open;
         if n == 0 {
@@ -87,7 +91,7 @@ impl Solid {
     }
 }
 
-/// Mass properties at 1 kg/m³, by the divergence theorem: signed tetrahedra to one point.
+/// Mass properties at 1 kg/m³, by the divergence theorem: a sum of signed tetrahedra.
 fn mass_properties(triangles: &[[Vec3; 3]]) -> MassProperties {
     let o = triangles.first().map_or(Vec3::ZERO, |t| t[0]);
     let (mut volume, mut moment, mut second) = (0.0, Vec3::ZERO, Mat3::ZERO);

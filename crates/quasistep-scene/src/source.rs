@@ -1,26 +1,25 @@
-//! What a scene was read from: enough to make it again, anywhere, with the same bits.
+//! Source of a scene: everything needed to rebuild it with identical bits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Text, changes and files of a scene. Plain data: travels between processes and machines.
+/// Text, changes and files of a scene. Plain data that can be sent to other processes and machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SceneSource {
     /// The scene file's text.
     pub text: String,
-    /// What complaints call the file; empty for a scene that is none.
+    /// File name in messages; empty if the scene has no file.
     pub file: String,
     /// Name of the scene.
     pub name: String,
-    /// Folder at which paths start.
+    /// Folder to which paths are relative.
     pub dir: PathBuf,
-    /// Values replaced by their dotted keys, in order.
+    /// Dotted keys and the values that replace theirs, in order.
     pub changes: Vec<(String, String)>,
-    /// Every file that the scene names, as it was when the scene was read (`None` within for one that
-    /// was looked for and not there); `None` as a whole for a scene that has not been read yet: its
-    /// files are on the disk.
+    /// All files used when the scene was read; a file that was looked for and missing has `None` as
+    /// bytes. The outer `None` means that the scene was not read yet and its files are on disk.
     pub files: Option<Vec<SceneFile>>,
 }
 
-/// Path of a file, as the scene asked for it, and its bytes.
+/// Path of a file as the scene asked for it, and its bytes.
 pub type SceneFile = (PathBuf, Option<Arc<[u8]>>);

@@ -1,16 +1,16 @@
-//! `start_velocity`: how a joint moves at the start of a dynamic run.
+//! `start_velocity`: joint velocity at the start of a dynamic run.
 
 use crate::document::{At, Map};
 use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
 use quasistep_model::JointKind;
 
-/// What a scene says of it, before the joint's kind is known.
+/// A start velocity as given, before the joint's kind is known.
 #[derive(Clone, Debug)]
 pub(crate) enum StartVelocity {
     /// One number per dof, in m/s or rad/s.
     Rates(Vec<f64>),
-    /// `{linear, angular}` of a free body, in m/s and rad/s, in the parent's axes.
+    /// Velocity `{linear, angular}` of a free body, in m/s and rad/s, in the parent's axes.
     Twist { linear: Option<Vec3>, angular: Vec3 },
 }
 
@@ -28,7 +28,7 @@ impl StartVelocity {
         Ok(Self::Rates(if at.is_list() { at.numbers(unit)? } else { vec![at.number(unit)?] }))
     }
 
-    /// The value of this key in a body on `n` joints: of its joint, or one number for each of several.
+    /// Start velocities of a body with `n` joints: that of its one joint, or one number for each.
     pub fn read_each(map: &Map<'_>, n: usize) -> Result<Vec<Option<Self>>, SceneError> {
         let Some(at) = map.get("start_velocity") else { return Ok(vec![None; n]) };
         if n == 1 {
@@ -44,7 +44,7 @@ impl StartVelocity {
         Ok(rates.into_iter().map(|rate| Some(Self::Rates(vec![rate]))).collect())
     }
 
-    /// As rates of the dofs of this kind of joint; `n_v` is 0 for one that mimics another.
+    /// Rates of the dofs of this kind of joint; `n_v` is 0 for a mimic joint.
     pub fn fit(&self, kind: &JointKind, n_v: usize, at: &At<'_>) -> Result<Vec<f64>, SceneError> {
         let rates = match (self, kind) {
             (Self::Rates(rates), _) => rates.clone(),

@@ -1,16 +1,16 @@
-//! `support`: friction of the surface that a planar joint or a slide moves on.
+//! `support`: friction of the surface on which a planar joint or a slide moves.
 
 use crate::document::At;
 use quasistep_formats::SceneError;
 use quasistep_model::{JointKind, Support, SupportLoad};
 
-/// What a scene says of it, before the joint's kind is known.
+/// A support as given, before the joint's kind is known.
 #[derive(Clone, Debug)]
 pub(crate) struct SupportGiven {
     friction: f64,
     load: SupportLoad,
     spin_radius: Option<f64>,
-    /// Where it stands, and where its `spin_radius` does, for complaints.
+    /// Places of the support and of its `spin_radius`, for errors.
     place: SceneError,
     place_of_radius: SceneError,
 }
@@ -33,7 +33,7 @@ impl SupportGiven {
         })
     }
 
-    /// That of a body on `n` joints.
+    /// Reads the support of a body with `n` joints.
     pub fn of_one(at: &At<'_>, n: usize) -> Result<Self, SceneError> {
         if n > 1 {
             return Err(at.error(format!(
@@ -43,7 +43,7 @@ impl SupportGiven {
         Self::read(at)
     }
 
-    /// The support of a joint of this kind; `follows` if it mimics another one.
+    /// The support of a joint of this kind; `follows` is true for a mimic joint.
     pub fn fit(&self, kind: &JointKind, follows: bool) -> Result<Support, SceneError> {
         let Self { friction, load, spin_radius, .. } = *self;
         let told = |place: &SceneError, message: String| SceneError { message, ..place.clone() };

@@ -1,41 +1,42 @@
-//! A tree of boxes over triangles: distances and solid angles at a cost that grows with the logarithm of their number.
+//! Bounding volume tree of triangles: distances and solid angles in logarithmic time.
 
 use quasistep_math::Vec3;
 
-/// Triangles of a leaf: a few are looked at faster than boxes around fewer.
+/// Most triangles of a leaf.
 const LEAF: usize = 8;
-/// A group farther away than this many of its radii is seen as one small tilted face: its solid angle is off
-/// by some (radius/distance)² of itself.
+/// A group of triangles farther away than this multiple of its radius is approximated by one face.
+/// The relative error of its solid angle is about (radius/distance)².
 const FAR: f64 = 3.0;
-/// Solid angles of a closed surface are 0 or 4π. What the approximation puts this near to the middle, as a share of
-/// 4π, is computed exactly.
+/// Solid angles of a closed surface are 0 or 4π. If the approximation differs from 2π by less than
+/// this share of 4π, it is recomputed exactly.
 const UNSURE: f64 = 0.2;
 const FULL: f64 = 2.0 * std::f64::consts::TAU;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SurfaceTree {
-    /// Ordered so that every node has a range of them.
+    /// Triangles in tree order; every node owns a range.
     triangles: Vec<[Vec3; 3]>,
     nodes: Vec<Node>,
 }
 
-/// A group of triangles; its first half is the next node.
+/// A group of triangles; its first child is the next node.
 #[derive(Clone, Debug)]
 struct Node {
     low: Vec3,
     high: Vec3,
     first: usize,
     end: usize,
-    /// Index of its second half, 0 of a leaf.
+    /// Index of its second child; 0 for a leaf.
     second: usize,
-    /// Sum of the area vectors, in m²; mean of the centroids, weighted by areas, and the farthest corner from it.
+    /// Sum of the area vectors, in m²; area-weighted mean of the centroids, and distance of the
+    /// farthest corner from it, in m.
     area: Vec3,
     middle: Vec3,
     radius: f64,
 }
 
 impl SurfaceTree {
-    /// A tree over at least one triangle.
+    /// Builds the tree of at least one triangle.
     pub fn new(triangles: &[[Vec3; 3]]) -> Self {
         let mut tree = Self { triangles: triangles.to_vec(), nodes: Vec::new() };
         tree.grow(0, triangles.len());
@@ -63,7 +64,7 @@ impl SurfaceTree {
         }
         let extent = high - low;
         let axis = (1..3).fold(0, |a, k| if extent[k] > extent[a] { k } else { a });
-        // a stable sort: triangles that tie stay in the order of the file
+        // a stable sort keeps the file's order at ties
         let place = |t: &[Vec3; 3]| t[0][axis] + t[1][axis] + t[2][axis];
         own.sort_by(|s, t| place(s).total_cmp(&place(t)));
         let half = usize::midpoint(first, end);
@@ -72,18 +73,19 @@ impl SurfaceTree {
         self.grow(half, end);
     }
 
-    /// Corners of each triangle, counter-clockwise from outside.
+    /// Corners of each triangle, counter-clockwise seen from outside.
     pub fn triangles(&self) -> &[[Vec3; 3]] {
         &self.triangles
     }
 
-    /// How far a point is from what the surface encloses, in m; zero inside, or if it is no farther than `enough`.
+    /// Distance of a point from the enclosed solid, in m. Zero if the point is inside, or no
+    /// farther than `enough`.
     pub fn distance_beyond(&self, enough: f64, p: Vec3) -> f64 {
         let nearest = self.distance(enough, p);
         if nearest <= enough || self.encloses(p) { 0.0 } else { nearest }
     }
 
-    /// Distance of the nearest triangle; any smaller number if that is no farther than `enough`.
+    /// Distance of the nearest triangle, in m. If it is at most `enough`, any smaller number.
     fn distance(&self, enough: f64, p: Vec3) -> f64 {
         let mut nearest = f64::INFINITY;
         let mut open = vec![(0, self.box_distance(0, p))];
@@ -103,7 +105,7 @@ impl SurfaceTree {
                 continue;
             }
             let halves = [at + 1, node.second].map(|k| (k, self.box_distance(k, p)));
-            // the nearer one is looked at first
+            // visit the nearer child first
             let [near, far] =
                 if halves[0].1 <= halves[1].1 { halves } else { [halves[1], halves[0]] };
             open.extend([far, near]);
@@ -116,7 +118,8 @@ impl SurfaceTree {
         (*low - p).max(p - *high).max(Vec3::ZERO).norm()
     }
 
-    /// True if a point sees the surface all around, from its back: of a surface with holes, more than half around.
+    /// True if the surface encloses a point; for a surface with holes, if it covers more than half
+    /// of the point's view.
     pub fn encloses(&self, p: Vec3) -> bool {
         let rough = self.solid_angle(p, FAR);
         let is_sure = (rough - 0.5 * FULL).abs() > UNSURE * FULL;
@@ -124,8 +127,9 @@ impl SurfaceTree {
         angle > 0.5 * FULL
     }
 
-    /// Solid angle under which the surface is seen, from its back > 0 (Barill, Dickson, Schmidt, Levin, Jacobson
-    /// 2018); groups farther than `far` of their radii as one face.
+    /// Solid angle of the surface seen from a point, positive from its back (Barill, Dickson,
+    /// Schmidt, Levin, Jacobson 2018). Groups farther than `far` of their radii are approximated by
+    /// one face.
     fn solid_angle(&self, p: Vec3, far: f64) -> f64 {
         let mut angle = 0.0;
         let mut open = vec![0];
@@ -180,7 +184,7 @@ mod tests {
     use quasistep_math::Vec3;
     use std::f64::consts::TAU;
 
-    /// A tube bent into a ring, 2 n m triangles.
+    /// Triangles of a torus: 2 n m of them.
     fn ring(n: usize, m: usize) -> Vec<[Vec3; 3]> {
         let at = |i: usize, j: usize| {
             let ((su, cu), (sv, cv)) = (
@@ -200,7 +204,7 @@ mod tests {
         all
     }
 
-    /// Against a look at every triangle.
+    /// The tree agrees with a loop over all triangles.
     #[test]
     fn the_tree_answers_as_all_triangles_do() {
         let triangles = ring(40, 12);
@@ -225,7 +229,7 @@ mod tests {
             inside += usize::from(angle > 0.5 * FULL);
         }
         assert!((100..1900).contains(&inside), "{inside}");
-        // what is not computed exactly is off by far less than it would take to be wrong
+        // the error of the approximation is far below the threshold at which it would be wrong
         assert!(rough_off < 0.25 * (0.5 - UNSURE), "{rough_off}");
     }
 }

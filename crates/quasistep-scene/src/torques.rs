@@ -1,4 +1,5 @@
-//! Torque commands of a scene: forces on joints, beside the springs that pull these to their positions.
+//! Torque commands of a scene: joint forces in addition to the springs towards commanded positions.
+//! The generalised impulse of a step is
 //!
 //! ```text
 //! p = h (K_a Δq_cmd + tau)
@@ -12,18 +13,18 @@ use quasistep_formats::{SceneError, list, unknown};
 use quasistep_model::{JointKind, WORLD};
 use std::path::Path;
 
-/// The torque on one coordinate over time.
+/// Torque on one coordinate over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Torque {
-    /// Index in `q`.
+    /// Index of the coordinate in `q`.
     pub coordinate: usize,
-    /// Index in `v`.
+    /// Index of the dof in `v`.
     pub dof: usize,
-    /// In N or N·m.
+    /// Force or torque over time, in N or N·m.
     pub curve: Curve,
 }
 
-/// Torques of a scene as they are read, each with where it is told.
+/// Torques of a scene while they are read, each with its place.
 pub(crate) struct Reader<'s, 'a> {
     system: &'s System,
     names: Vec<String>,
@@ -35,7 +36,8 @@ impl<'s, 'a> Reader<'s, 'a> {
         Self { system, names: system.model().coordinate_names(), told: Vec::new() }
     }
 
-    /// Reads an entry with a `torque`: a number, an expression, a list of these, or a map with one kind of curve.
+    /// Reads an entry with a `torque`: a number, an expression, a list of these, or a mapping with
+    /// one kind of curve.
     pub fn read(&mut self, entry: &At<'a>, dir: &Path, grid: &Grid) -> Result<(), SceneError> {
         let map = entry.map(&["joint", "joints", "torque"])?;
         let joints = match (map.get("joint"), map.get("joints")) {
@@ -66,14 +68,14 @@ impl<'s, 'a> Reader<'s, 'a> {
         Ok(())
     }
 
-    /// Coordinate and dof of a name.
+    /// Coordinate and dof index of a name.
     fn find(&self, at: &At<'_>) -> Result<(usize, usize), SceneError> {
         let name = at.text()?;
         let model = self.system.model();
         let mut valid = Vec::new();
         for (index, body) in model.bodies().iter().enumerate().filter(|(index, _)| *index != WORLD)
         {
-            // positions follow the orientation in `q` as in `v`
+            // positions follow the orientation, in `q` as in `v`
             let skip = match body.joint {
                 JointKind::Free => (4, 3),
                 JointKind::Ball => (4, 4),
@@ -107,12 +109,12 @@ impl<'s, 'a> Reader<'s, 'a> {
         Err(at.error(format!("{} (passive and actuated joints)", unknown("joint", name, &valid))))
     }
 
-    /// All torques, with those of the models' files, body and size, where the scene tells no other; `models` is where these
-    /// stand.
+    /// All torques, including motors of the model files (body index and torque) that the scene does
+    /// not command. `models` is the place of the models.
     ///
     /// # Errors
     ///
-    /// A torque that nothing resists.
+    /// A torque on a dof without resistance.
     pub fn finish(
         mut self,
         motors: &[(usize, f64)],
@@ -146,7 +148,8 @@ impl<'s, 'a> Reader<'s, 'a> {
         Ok(self.told.into_iter().map(|(torque, _)| torque).collect())
     }
 
-    /// By dof: no spring, damper, inertia or drag resists it, and nothing ties it to other joints that have.
+    /// For each dof, true if no spring, damper, inertia or drag resists it, and no constraint
+    /// couples it to a joint that has resistance.
     fn unresisted(&self, params: &StepParams, q: &[f64]) -> Vec<bool> {
         let system = self.system;
         let model = system.model();
@@ -183,7 +186,7 @@ impl<'s, 'a> Reader<'s, 'a> {
     }
 }
 
-/// Words about what a torque command may have instead of a position.
+/// Note that a passive joint can have a torque command instead of a position command.
 pub(crate) fn passive_note(name: &str, driven: &[&str]) -> String {
     format!(
         "`{name}` is passive; it can be told a `torque`, and positions are for actuated and prescribed joints: {}",

@@ -1,5 +1,5 @@
-//! Step parameters in the scene grammar's own words, both ways: so that a program, a notebook and a
-//! file say the same and get the same complaints.
+//! Conversion between step parameters and the words of the scene grammar. Scene files, programs and
+//! notebooks thereby use the same words and get the same errors.
 
 use crate::document::{Node, Numbers};
 use crate::scene::read_step;
@@ -9,8 +9,8 @@ use quasistep::{
 use quasistep_formats::SceneError;
 use std::fmt::Write as _;
 
-/// The parameters as `(key, YAML value)`: the keys of `step` in a scene file but its `duration`,
-/// and `gravity`.
+/// The parameters as `(key, YAML value)`: the keys of `step` in a scene file except `duration`, and
+/// `gravity`.
 pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
     let StepParams {
         time_step,
@@ -91,16 +91,16 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A number as YAML has it.
+/// A number in YAML syntax.
 fn number(x: f64) -> String {
     if x == f64::INFINITY { ".inf".into() } else { x.to_string() }
 }
 
-/// `base` with some of its words replaced.
+/// The parameters `base` with some values replaced.
 ///
 /// # Errors
 ///
-/// The first word that is not valid, by its key.
+/// The first invalid value, by its key.
 pub fn read_step_words(
     base: &StepParams,
     changes: &[(String, String)],

@@ -1,4 +1,4 @@
-//! From the models of a scene to its system and to where it starts.
+//! Builds the system and its start from the models of a scene.
 
 use crate::assembly::Assembly;
 use crate::cloud::CloudReport;
@@ -13,22 +13,22 @@ use quasistep_model::{Model, WORLD};
 use quasistep_record::DrawnShape;
 use std::path::Path;
 
-/// Dofs of bodies that hang together: a step stores some matrices of so many rows and columns, 32 MB each, and factors
-/// one in a second.
+/// Most dofs of bodies that are connected by joints or constraints. A step stores several matrices
+/// of this size, 32 MB each, and factors one in about a second.
 const MAX_TREE_DOFS: usize = 2000;
 
-/// What the models of a scene are together.
+/// System data assembled from the models of a scene.
 pub(crate) struct World {
     pub system: System,
-    /// Configuration at the start, with closed loops.
+    /// Start configuration, with loops closed.
     pub q: Vec<f64>,
-    /// Velocity at the start; empty if the scene gives none.
+    /// Start velocity; empty if the scene gives none.
     pub v: Vec<f64>,
-    /// Configuration that drives pull to where no command tells.
+    /// Target configuration of drives without commands.
     pub told: Vec<f64>,
-    /// Torques of motors that the models' files tell, by body, in N or N·m.
+    /// Motors given by the model files: body index and torque, in N or N·m.
     pub motors: Vec<(usize, f64)>,
-    /// Boxes around bodies, which numbers of the scene may use.
+    /// Bounding boxes of bodies, which expressions of the scene may use.
     pub extents: Extents,
     pub drawing: Vec<DrawnShape>,
     pub clouds: Vec<CloudReport>,
@@ -37,11 +37,11 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Reads models, friction, constraints and collisions, with the visuals of robots if `looks`.
+    /// Reads models, friction, constraints and collisions, with visuals of robots if `looks`.
     pub fn read(map: &Map<'_>, dir: &Path, looks: bool) -> Result<Self, SceneError> {
         let friction = SceneFriction::read(map.get("friction"))?;
         let mut assembly = Assembly::new(looks);
-        // numbers may use the boxes of the bodies above
+        // expressions may use the boxes of earlier bodies
         let mut extents = Extents::default();
         for (model, at) in map.need("models")?.entries()? {
             assembly.add_models(model, &with_extents(&at, &extents), dir, friction.default)?;
@@ -72,7 +72,7 @@ impl World {
         };
         let excluded =
             collisions.excluded(map.get("collisions"), &geoms, &bodies, &mut warnings)?;
-        // what the scene says of a pair wins over what files say
+        // exceptions of the scene override those of files
         let geom_bodies: Vec<&str> = geoms.iter().map(|g| bodies[g.body].as_str()).collect();
         let mut friction_exceptions = assembly.pairs.clone();
         friction_exceptions.extend(friction.exceptions(&geom_bodies)?);
@@ -118,7 +118,7 @@ impl World {
     }
 }
 
-/// The neutral configuration with the start values of bodies' joints.
+/// The neutral configuration with start values of joints inserted.
 fn start_of(model: &Model, start: &[(usize, Vec<f64>)]) -> Result<Vec<f64>, String> {
     let mut q = model.neutral_q();
     for (body, values) in start {
@@ -128,7 +128,7 @@ fn start_of(model: &Model, start: &[(usize, Vec<f64>)]) -> Result<Vec<f64>, Stri
     Ok(q)
 }
 
-/// Refuses bodies that hang together by more dofs than a step can take.
+/// Error if connected bodies have more dofs than a step supports.
 fn check_trees(model: &Model, constraints: &[Constraint]) -> Result<(), String> {
     let n = model.n_bodies();
     let (mut root, mut dofs) = (vec![WORLD; n], vec![0; n]);

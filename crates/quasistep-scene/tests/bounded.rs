@@ -1,4 +1,4 @@
-//! Whatever a file holds, reading it ends soon, in bounded memory: with a scene, or with an error that names the file.
+//! Reading any file ends soon and in bounded memory, with a scene or an error that names the file.
 #![cfg(unix)]
 #![allow(missing_docs)]
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A folder of one test alone, gone afterwards.
+/// A folder for one test, removed afterwards.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Drop for Folder {
     }
 }
 
-/// The error of a file that must be refused within seconds: a loaded machine gets some more.
+/// Error of a file that must be refused within seconds, with an allowance for a loaded machine.
 #[track_caller]
 fn refused(path: &Path) -> String {
     let start = Instant::now();
@@ -42,7 +42,7 @@ fn refused(path: &Path) -> String {
     error
 }
 
-/// A scene that names a file in each place where a scene may.
+/// Scenes that name a file in each place where a scene may.
 fn scenes_with(file: &str, ending: &str) -> Vec<String> {
     match ending {
         "urdf" | "sdf" | "xml" | "yml" => {
@@ -91,13 +91,13 @@ fn pipes_devices_and_folders_are_refused_at_once() {
                 let said = refused(&scene);
                 assert!(said.contains(&name) && said.contains(what), "{text}: {said}");
             }
-            // the file itself in place of a scene
+            // the file itself as the scene
             refused(&folder.0.join(&name));
         }
     }
 }
 
-/// Files of a terabyte that are all holes: no byte of them is read.
+/// Sparse files of a terabyte: no byte of them is read.
 #[test]
 fn huge_files_are_refused_at_once() {
     let folder = Folder::new("huge");
@@ -116,19 +116,19 @@ fn huge_files_are_refused_at_once() {
     }
     let said = refused(&folder.0.join("huge.yml"));
     assert!(said.contains("more than 536870912 bytes"), "{said}");
-    // what is read as text is shorter
+    // text files have a lower limit
     let long = folder.0.join("long.yml");
     std::fs::File::create(&long).unwrap().set_len((1 << 26) + 1).unwrap();
     let said = refused(&long);
     assert!(said.contains("of a text 67108864 are read"), "{said}");
 }
 
-/// A cloud of zeros takes a hundredth of its size as a packed file.
+/// A packed cloud of zeros is a hundred times smaller than its contents.
 #[test]
 fn packed_clouds_that_grow_without_end_are_refused() {
     let folder = Folder::new("packed");
     let zeros = |n: usize| {
-        // a zero, then runs of 264 of them
+        // a zero, then runs of 264 zeros
         let mut packed = vec![0, 0];
         packed.extend([7 << 5, 255, 0].repeat((12 * n - 1) / 264));
         packed.extend([0, 0].repeat((12 * n - 1) % 264));
@@ -147,7 +147,7 @@ fn packed_clouds_that_grow_without_end_are_refused() {
     let scene = folder.write("bomb.yml", "models: {a: {mass: 1, shape: {cloud: bomb.pcd}}}\n");
     let said = refused(&scene);
     assert!(said.contains("more than 10000000 points were seen"), "{said}");
-    // fields that nobody reads count as well
+    // fields that are not read count too
     let wide = String::from_utf8_lossy(&zeros(1)[..0]).into_owned()
         + "FIELDS x y z junk\nSIZE 4 4 4 4\nTYPE F F F F\nCOUNT 1 1 1 97\nWIDTH 2000000\nHEIGHT 1\nDATA binary_compressed\n";
     let lengths = [9_090_910_u32.to_le_bytes(), 800_000_000_u32.to_le_bytes()].concat();
@@ -200,7 +200,8 @@ fn long_lists_of_small_things_are_read_or_refused_soon() {
     }
 }
 
-/// Three thousand links one behind the other: more than a step takes in one tree. Those that are welded are one body to it.
+/// A chain of three thousand links has more dofs than one tree may have; welded links count as one
+/// body.
 #[test]
 fn a_chain_of_three_thousand_links_is_told_soon() {
     let folder = Folder::new("chain");
@@ -231,7 +232,7 @@ fn a_chain_of_three_thousand_links_is_told_soon() {
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
-/// Spheres in one place: all of them overlap.
+/// Many spheres in one place, so that all pairs overlap.
 #[test]
 fn a_million_overlaps_are_told_with_their_limit() {
     let folder = Folder::new("overlaps");

@@ -1,4 +1,4 @@
-//! Cartesian stiffness in scene files: what is read, what it is told, what a run records of it.
+//! Cartesian stiffness in scene files: reading, commands, and recorded values.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -59,7 +59,7 @@ fn a_spring_is_read_and_holds_its_start() {
     assert!(moved.fold(0.0, f64::max) < 1e-14, "{:?}", end.state.q);
 }
 
-/// Knots and poses lead the frame; a run records commands and forces of its origin.
+/// Knots and poses move the frame; a run records commands and forces at its origin.
 #[test]
 fn what_it_is_told_is_where_it_goes() {
     let knots = "commands: [{spring: arm/hand, knots: [[0, {}], [3, {xyz: [0.5, 0, 0.2]}]], timing: smooth}]\n";
@@ -74,12 +74,12 @@ fn what_it_is_told_is_where_it_goes() {
     assert_eq!(recording.commands, names);
     let last = recording.frames.last().unwrap();
     assert_eq!(last.q_cmd[4..], [0.5, 0.0, 0.2]);
-    // no load is left at rest, and on the way damping drags behind
+    // at rest no force is left; in motion damping makes the frame lag behind
     let most =
         |k: usize| recording.frames[1..].iter().fold(0.0_f64, |m, f| m.max(f.effort[k].abs()));
     assert!(last.effort.iter().all(|f| f.abs() < 0.05) && most(4) > 0.1, "{:?}", last.effort);
 
-    // expressions, by the pose and by a coordinate; rates are their derivatives
+    // expressions for the pose and for a coordinate; rates are their derivatives
     let told = "commands:\n  - {spring: arm/hand, pose: {rpy: [0.1, 0.2*t, 0]}}\n  - {joint: arm/hand.z, expr: 0.4 + 0.01*t^2}\n";
     let scene = parse(&format!("{ARM}{told}"));
     let mut input = StepInput::default();
@@ -89,7 +89,7 @@ fn what_it_is_told_is_where_it_goes() {
     assert!((input.q_cmd[10] - 0.44).abs() < 1e-15 && (input.v_cmd[9] - 0.04).abs() < 1e-15);
     assert!((input.v_cmd[5] - 0.2).abs() < 1e-15, "{:?}", input.v_cmd);
 
-    // mean rates of a midpoint step are those that lead from pose to pose
+    // mean rates of a midpoint step lead from pose to pose
     let midpoint = ARM.replace("duration: 4", "duration: 4, integration: midpoint");
     let knots =
         "commands: [{spring: arm/hand, knots: [[0, {}], [2, {rpy: [1, 0, 2]}]], timing: smooth}]\n";
@@ -105,7 +105,8 @@ fn what_it_is_told_is_where_it_goes() {
     assert!((ahead * b.rotation.inverse()).to_rotation_vector().norm() < 1e-14 && w.norm() > 0.5);
 }
 
-/// A static law: a force of 6 N at the frame's origin moves it by 6/300 m along x and 6/500 m along z.
+/// Static deflection: a force of 6 N at the frame's origin moves it by 6/300 m along x and 6/500 m
+/// along z.
 #[test]
 fn a_load_deflects_the_hand() {
     let facts = "wrenches: [{body: arm/hand, at: [0, 0, 0.1], force: [6, 0, -6]}]
@@ -176,7 +177,7 @@ fn mistakes_name_their_line() {
     complaint(&text, "scene.yml:", &["`damping` and `damping_ratio` were seen"]);
     let text = ARM.replace("      frame: hand\n", "");
     complaint(&text, "scene.yml:", &["models.arm.cartesian_stiffness", "frame"]);
-    // without the spring the joints need stiffness again
+    // without the spring, joints need a stiffness
     let text = &ARM[..ARM.find("    cartesian_stiffness").unwrap()];
     complaint(text, "scene.yml:6: models.arm.joints.*.stiffness:", &["0 was seen; it must be > 0"]);
     for (told, words) in [

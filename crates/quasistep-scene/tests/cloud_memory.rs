@@ -1,6 +1,6 @@
-//! A file of points takes memory by what it holds, not by what it promises.
+//! Reading a point file takes memory in proportion to its size, not to the counts in its header.
 #![allow(missing_docs)]
-// watching memory needs a global allocator, and `GlobalAlloc` is an unsafe trait
+// counting memory needs a global allocator, and `GlobalAlloc` is an unsafe trait
 #![allow(unsafe_code)]
 
 use quasistep_scene::Scene;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Watching;
 
-/// Bytes in use, and the most since it was last set.
+/// Bytes in use, and their maximum since the last reset.
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Watching {
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
-/// Heads that promise `n` points, and what makes up one of them.
+/// Headers that promise `n` points, and the bytes of one point.
 fn promises(n: u64) -> Vec<(&'static str, Vec<u8>)> {
     let ply = |format: &str| {
         format!(
@@ -70,7 +70,7 @@ fn promises(n: u64) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-// the only test of this file: others would allocate beside it
+// the only test in this file: others would allocate at the same time
 #[test]
 fn memory_is_a_small_multiple_of_the_file() {
     let folder = std::env::temp_dir().join(format!("quasistep-memory-{}", std::process::id()));
@@ -83,7 +83,8 @@ fn memory_is_a_small_multiple_of_the_file() {
         let scene = Scene::parse(&text, "scene.yml", "scene", &folder, &[]);
         (scene.is_ok(), MOST.load(Ordering::Relaxed) - before)
     };
-    // a billion points promised, at most three there: the file, a message, and the scene's own text
+    // headers promise a billion points, the files have at most three: memory for file, message and
+    // scene text
     for n in [1_000_000_000, u64::MAX] {
         for (ending, head) in promises(n) {
             for body in [&b""[..], b"0 0 0\n1 1 1\n2 2 2\n"] {
@@ -92,7 +93,7 @@ fn memory_is_a_small_multiple_of_the_file() {
             }
         }
     }
-    // 20 000 points that are there, in as few bytes as they can have: 6 a point
+    // 20 000 points in as few bytes as possible: 6 per point
     let n = 20_000;
     let text = "0 1 2\n".repeat(n);
     for (ending, head) in [("xyz", ""), ("obj", ""), ("ply", "text")] {
@@ -102,7 +103,7 @@ fn memory_is_a_small_multiple_of_the_file() {
             _ => text.clone(),
         };
         let (read, bytes) = used(ending, file.as_bytes());
-        // points, rows and a list that grows by doubling; then the cloud, its tree and its dots
+        // memory for points, indices and a growing list; then for the cloud, its tree and its dots
         assert!(read && bytes < 60 * file.len(), "{ending}: {bytes} for {}", file.len());
     }
     std::fs::remove_dir_all(&folder).unwrap();

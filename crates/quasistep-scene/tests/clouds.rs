@@ -1,4 +1,4 @@
-//! Bodies from point clouds: what a scene says of one is what it becomes.
+//! Bodies from point clouds have the properties that the scene gives.
 #![allow(missing_docs)]
 
 use quasistep_geometry::{Choice, PointCloud, Shape};
@@ -7,7 +7,7 @@ use quasistep_record::DrawnGeometry;
 use quasistep_scene::{Scene, SceneError};
 use std::path::{Path, PathBuf};
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -51,7 +51,7 @@ impl Drop for Folder {
     }
 }
 
-/// The surface of a box of 4 × 3 × 2 about (10, 20, 30), in steps of 0.5.
+/// Points on the surface of a box of 4 × 3 × 2 about (10, 20, 30), with spacing 0.5.
 fn brick() -> Vec<[f64; 3]> {
     let mut points = Vec::new();
     for i in 0..9 {
@@ -79,7 +79,7 @@ fn cloud(scene: &Scene) -> &PointCloud {
     }
 }
 
-/// The body with this cloud, and what is said of its masses.
+/// A body with this cloud, and its mass settings.
 fn body(cloud: &str) -> String {
     format!("models:\n  a:\n    cloud: {cloud}\n")
 }
@@ -131,7 +131,7 @@ fn numbers_of_the_file_become_metres() {
         close(scene.clouds[0].high, [12.0, 21.5, 31.0].map(|x| x * scale));
         assert_eq!(scene.clouds[0].scale, scale);
     }
-    // turned a quarter about z in the file's frame, then moved, in m
+    // rotated by 90° about z in the file's frame, then translated, in m
     let text = body(
         "{file: brick.xyz, unit: cm, pose: {xyz: [0, 0, 1], rpy: [0, 0, 1.5707963267948966]}}",
     );
@@ -157,13 +157,13 @@ fn a_cloud_is_fitted() {
     let (low, high) = extent("fit: {height: 0.2, on: 0.01, center: true}");
     close(low, [-0.2, -0.15, 0.01]);
     close(high, [0.2, 0.15, 0.21]);
-    // y up: 3 high; where it stands otherwise is kept
+    // y is up: 3 high; the horizontal position is kept
     let (low, high) = extent("fit: {up: y, on: 0}");
     close(low, [8.0, -31.0, 0.0]);
     close(high, [12.0, -29.0, 3.0]);
     let (low, _) = extent("fit: {up: -x, on: -1}");
     close(low, [29.0, 18.5, -1.0]);
-    // the radius counts: it touches at 0, and all of it is 0.2 long
+    // the radius counts: the lowest point including it is at 0, and the total length is 0.2
     let (low, high) = extent("radius: 0.02, fit: {size: 0.2, on: 0, center: true}");
     close([high[0] - low[0], low[2], low[0]], [0.2, 0.0, -0.1]);
 }
@@ -188,7 +188,7 @@ fn points_are_left_out_and_counted() {
         folder.0.join("noisy.xyz").display()
     )));
     assert!(report.to_string().ends_with(", 1 not finite, 1 outliers"), "{report}");
-    // thinning keeps points of the file, each at most one voxel from any that went
+    // thinning keeps points of the file, each within one voxel of the points removed
     let scene = folder.read(&body(&format!("{{file: noisy.xyz, {options}, voxel: 1.01}}")));
     let report = &scene.clouds[0];
     assert_eq!(report.n_points + report.n_thinned, n);
@@ -200,7 +200,7 @@ fn points_are_left_out_and_counted() {
         let near = cloud(&scene).points().iter().map(|q| (*q - Vec3::from(p)).max_abs());
         assert!(near.fold(f64::INFINITY, f64::min) <= 1.01);
     }
-    // `none` takes an option back
+    // `none` disables an option
     let text =
         body("{file: noisy.xyz, drop_invalid: true, outliers: {}, voxel: 1, fit: {size: 1}}");
     let changes = ["outliers", "voxel", "fit"].map(|key| format!("models.a.cloud.{key}"));
@@ -220,7 +220,7 @@ fn contact_options_reach_the_cloud() {
     assert!(scene.clouds[0].has_normals);
     let scene = folder.read(&body("{file: n.xyz, normals: none, points: 3}"));
     assert_eq!((cloud(&scene).normals(), cloud(&scene).choice()), (None, Choice::Spread { k: 3 }));
-    // normals turn with their points
+    // normals rotate with their points
     let turned = "{file: n.xyz, fit: {up: y}, pose: {rpy: [0, 0, 3.141592653589793]}}";
     let scene = folder.read(&body(turned));
     let normals = cloud(&scene).normals().unwrap();
@@ -228,7 +228,7 @@ fn contact_options_reach_the_cloud() {
     assert!((normals[2] + Vec3::X).max_abs() < 1e-15, "{:?}", normals[2]);
 }
 
-/// m (b² + c²)/12 for the solid brick; each of its points an equal share.
+/// Moments m (b² + c²)/12 for the solid brick; for points, the sum of equal shares.
 #[test]
 fn mass_is_spread_over_hull_or_points() {
     let folder = Folder::new("mass");
@@ -251,7 +251,7 @@ fn mass_is_spread_over_hull_or_points() {
     assert_eq!((given.mass, given.com.x, given.inertia.rows[0].x), (2.0, 1.0, 1.0));
 }
 
-/// A scan's mesh lies in the frame of its points: both move alike.
+/// A scan's mesh is in the frame of its points and is transformed with them.
 #[test]
 fn a_mesh_may_be_drawn_in_place_of_points() {
     let folder = Folder::new("visual");
@@ -278,7 +278,7 @@ fn a_mesh_may_be_drawn_in_place_of_points() {
     assert!(*width > 0.0 && *width < 1.0);
 }
 
-/// Dots lie on the faces of the brick: their light comes from the faces' normals.
+/// Dots on the faces of the brick have the faces' normals.
 #[test]
 fn dots_know_the_plane_around_them() {
     let folder = Folder::new("planes");
@@ -287,7 +287,7 @@ fn dots_know_the_plane_around_them() {
     let DrawnGeometry::Points { points, normals, width } = &scene.drawing[0].geometry else {
         panic!("{:?}", scene.drawing[0])
     };
-    // half a metre apart
+    // the spacing is 0.5 m
     assert!((0.4..1.0).contains(width), "{width}");
     let inner: Vec<usize> = (0..points.len())
         .filter(|&i| points[i][2] == 31.0 && (points[i][0] - 10.0).abs() < 1.1)
@@ -299,7 +299,7 @@ fn dots_know_the_plane_around_them() {
     }
 }
 
-/// A million points load; at most a hundred thousand are drawn, and the report says so.
+/// A million points load; at most a hundred thousand are drawn, and the report says how many.
 #[test]
 fn large_clouds_are_drawn_in_part() {
     let folder = Folder::new("large");
@@ -326,7 +326,7 @@ fn large_clouds_are_drawn_in_part() {
     assert!((24_000..26_000).contains(&quarter), "{quarter}");
 }
 
-/// Another scan keeps what the scene says of the first one.
+/// Another file from the command line keeps the cloud's other settings.
 #[test]
 fn another_file_from_the_command_line() {
     let folder = Folder::new("set");
@@ -342,7 +342,7 @@ fn another_file_from_the_command_line() {
     assert_eq!(cloud(&scene).choice(), Choice::Spread { k: 5 }, "a mapping replaces all");
     let scene = folder.parse(&body("brick.xyz"), &[("models.a.cloud", "other.xyz")]).unwrap();
     assert_eq!(cloud(&scene).points().len(), 4);
-    // paths of the command line start where the command was given: tests run in their crate's folder
+    // command-line paths are relative to the current folder; tests run in the crate's folder
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/command_samples.csv");
     assert!(here.is_file());
     let changes = [("models.a.cloud", "tests/data/command_samples.csv")];
@@ -350,7 +350,7 @@ fn another_file_from_the_command_line() {
     assert!(error.starts_with("--set models.a.cloud: tests/data/command_samples.csv"), "{error}");
 }
 
-/// A sampled cloud needs no file: points on the outside of shapes or on a mesh, and their normals.
+/// A sampled cloud needs no file: points on the outer surface of shapes or on a mesh, with normals.
 #[test]
 fn a_cloud_is_sampled_from_shapes_or_a_mesh() {
     let folder = Folder::new("sampled");
@@ -437,7 +437,8 @@ fn mistakes_have_a_place() {
     );
 }
 
-/// One scene, three scans of unknown size, unit and axes: the fingers close on each and lift it by 0.05 m.
+/// Three scans of unknown size, unit and axes in one scene: the fingers close on each and lift it
+/// by 0.05 m.
 #[test]
 fn a_gripper_lifts_whatever_cloud_is_there() {
     let folder = Folder::new("grasp");
@@ -490,11 +491,11 @@ commands:
             let i = names.iter().position(|n| n == name).unwrap();
             (outcome.recording.frames[140].q[i], outcome.state.q[i])
         };
-        // it stands until it is lifted, and rises with the hand but for creep of a step's slip
+        // it rests until it is lifted, then rises with the hand, up to creep from slip in the steps
         let (before, after) = of("thing.z");
         assert!(before.abs() < 1e-3, "{file}: at {before} m before it is lifted");
         assert!((after - 0.05).abs() < 2e-3, "{file}: at {after} m, not 0.05");
-        // fingers of 1000 N/m are 10 mm short of their command: 10 N each
+        // with 1000 N/m, fingers stop 10 mm before their command: 10 N each
         let (left, _) = of("hand.left");
         assert!((left - report.low[1]).abs() < 2e-3, "{file}: {left} against {}", report.low[1]);
     }

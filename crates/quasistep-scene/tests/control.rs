@@ -1,4 +1,4 @@
-//! The `mpc` section: what it becomes, and what is said of its mistakes.
+//! The `mpc` section: its values and its errors.
 #![allow(missing_docs)]
 
 use quasistep_scene::{ControlModel, Scene, SceneError};
@@ -39,7 +39,7 @@ fn a_goal_may_move() {
         "{ROBOT}{text}, time_step: 0.5, time_limit: 0.02, linearise: along_plan, bounds: {{soft: {{input: 3}}}}}}\n"
     ));
     let control = control.unwrap().control.unwrap();
-    // the start, 7 steps, and 5 more that the last plan sees
+    // the start, 7 steps, and 5 more for the horizon of the last plan
     assert_eq!(control.trajectory.len(), 13);
     assert_eq!(control.trajectory[3], [2.0, 3.0, 0.0, 2.0]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Derivatives of steps on shipped scenes against central differences on the manifold.
+//! Derivatives of steps on shipped scenes, compared with central differences on the manifold.
 #![allow(missing_docs, non_snake_case)]
 
 use quasistep::{
@@ -9,12 +9,12 @@ use quasistep::{
 use quasistep_math::Vec3;
 use quasistep_scene::Scene;
 
-/// Friction of the steps that are compared.
+/// Friction law of the compared steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
     Convex,
     Exact,
-    /// Exact, with round cones.
+    /// Exact friction with round cones.
     Round,
 }
 
@@ -48,7 +48,7 @@ fn moved(system: &System, q: &[f64], dq: &[f64], eps: f64) -> Vec<f64> {
     out
 }
 
-/// `u ⊕ eps du`.
+/// The command `u ⊕ eps du`.
 fn moved_command(system: &System, q: &[f64], u: &[f64], du: &[f64], eps: f64) -> Vec<f64> {
     let (mut full, mut rate) = (q.to_vec(), vec![0.0; system.model().n_v()]);
     let (mut at, mut at_v) = (0, 0);
@@ -63,7 +63,7 @@ fn moved_command(system: &System, q: &[f64], u: &[f64], du: &[f64], eps: f64) ->
     system.commanded().iter().flat_map(|&b| to[system.model().body(b).q.clone()].to_vec()).collect()
 }
 
-/// One way to move the inputs: all of a kind at once, along a random direction.
+/// Kind of inputs that are changed together, in a random direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum What {
     Configuration,
@@ -93,7 +93,7 @@ impl What {
     }
 }
 
-/// A step to differentiate.
+/// A step to be differentiated.
 struct At<'a> {
     scene: &'a Scene,
     state: State,
@@ -101,11 +101,11 @@ struct At<'a> {
     mode: Mode,
 }
 
-/// `(q_next ⊖ base, v, impulses)`.
+/// Outputs `(q_next ⊖ base, v, impulses)`.
 type Outputs = [Vec<f64>; 3];
 
 impl At<'_> {
-    /// What comes out with the inputs moved by `eps change`.
+    /// Outputs with the inputs changed by `eps change`.
     fn outputs(
         &self,
         change: &InputChange,
@@ -137,7 +137,8 @@ impl At<'_> {
         Some([dq, report.v.clone(), forces.collect()])
     }
 
-    /// Central differences of fourth order with the step `eps`; impulses are left out where contacts come or go.
+    /// Central differences of fourth order with step `eps`; impulses are left out if contacts
+    /// appear or vanish.
     fn differences(
         &self,
         change: &InputChange,
@@ -161,20 +162,20 @@ fn largest(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |m, x| m.max(x.abs()))
 }
 
-/// Largest difference, less what is noise, over the largest entry, at least `floor`.
+/// Largest difference beyond `noise`, relative to the largest entry of `y`, at least `floor`.
 fn apart(x: &[f64], y: &[f64], floor: f64, noise: f64) -> f64 {
     let d = x.iter().zip(y).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()));
     (d - noise).max(0.0) / largest(y).max(floor)
 }
 
-/// How a scene went.
+/// Counts of comparisons of a scene.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     /// Comparisons made.
     compared: usize,
-    /// Comparisons skipped, because the derivative says that there is a kink.
+    /// Comparisons skipped because the derivative reports a kink.
     flagged: usize,
-    /// Comparisons without a step of exact friction: the solver finds none, or it has substeps.
+    /// Comparisons skipped because exact friction has no solution, or the step has substeps.
     unsolved: usize,
     /// Comparisons that differ by more than 1e-6.
     off: usize,
@@ -182,7 +183,7 @@ struct Tally {
     worst: [f64; 3],
 }
 
-/// The matrices times a change are the product, if nothing but `q` and the command changes.
+/// The derivative matrices times a change equal the product, if only `q` and the command change.
 fn check_matrices(
     system: &System,
     change: &InputChange,
@@ -202,32 +203,35 @@ fn check_matrices(
                 + sum(&by_u[i * n_u..(i + 1) * n_u], &change.q_cmd)
         })
         .collect();
-    // rows of a pile are nearly dependent: products of their own agree with sums of others to 2e-9
+    // rows of a pile are nearly dependent: the two sums agree to 2e-9 only
     let error = apart(&product, &out.q_next, 1.0, 0.0);
     assert!(error < 1e-8, "{error:e}");
 }
 
-/// Largest entry that counts as one: a motion of a millimetre for a change of 1 m, 1 rad or 1 N.
+/// Smallest denominator of relative errors: a motion of 1 mm for a change of 1 m, 1 rad or 1 N.
 const FLOOR: f64 = 1e-3;
-/// Most scatter of differences that is allowed for, in m per 1 m, 1 rad or 1 N.
+/// Largest scatter of differences that is tolerated, in m per 1 m, 1 rad or 1 N.
 const NOISE: f64 = 1e-7;
-/// How far states are moved off those of a run, in m and rad.
+/// Size of random displacements from the states of a run, in m and rad.
 const OFF: f64 = 1e-3;
 
-/// A scene, and the least comparisons of each kind that must not be skipped.
+/// A scene, and the least numbers of comparisons that must be made.
 struct Case {
     name: &'static str,
-    /// Steps of the run, spread over it; five comparisons each.
+    /// Number of steps, spread over the run; five comparisons each.
     steps: usize,
-    /// Along the run, and off it.
+    /// Least number of comparisons along the run, and displaced from it.
     least: [usize; 2],
-    /// Whether impulses are unique, and compared.
+    /// True if impulses are unique and compared.
     impulses: bool,
 }
 
-/// Compares steps along a scene's run, at its own states or `off` them at random: a run has its bodies at rest on one
-/// another, level and at touch, which are kinks; near them there are none. A comparison is skipped only where the
-/// derivative itself says that there is a kink: by its flags, or because the change pulls dependent rows apart.
+/// Compares derivatives of steps along a scene's run, at its states or, with `off`, at randomly
+/// displaced ones.
+///
+/// In a run, bodies rest on one another exactly touching and level, which are kinks; displaced
+/// states have none. A comparison is skipped only where the derivative itself reports a kink: by
+/// its flags, or because the change makes dependent rows inconsistent.
 #[allow(clippy::too_many_lines)] // one kind of derivative after another
 fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
     let name = case.name;
@@ -237,7 +241,8 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
     let mut work = system.create_workspace();
     let mut d = system.create_derivatives();
     let mut memory = system.create_derivatives();
-    // of several answers with exact friction all differences are to see the same one
+    // exact friction may have several solutions; without warm start all differences see the same
+    // one
     if law != Law::Convex {
         d.set_warm_start(false);
         memory.set_warm_start(false);
@@ -249,7 +254,7 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
     let n_v = system.model().n_v();
     let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * system.n_cmd_v()]);
     let step = |at: &mut At<'_>, work: &mut Workspace| {
-        // where exact friction has no answer the run goes on with what stands in
+        // where exact friction has no solution, the run continues with the fallback
         let params = StepParams { fallback: Fallback::Convex, ..scene.params.clone() };
         if let Err(error) = system.step_with(&mut at.state, &at.input, &params, work) {
             println!("{name}: {error}");
@@ -257,7 +262,7 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
     };
     for k in 0..n_steps {
         scene.sample(at.state.time + h, &mut at.input);
-        // not the start itself: scenes begin at rest, exactly at touch
+        // not the start itself: scenes begin at rest, exactly touching
         if (k + 1) % (n_steps / case.steps).max(2) == 0 {
             let run = at.state.q.clone();
             let dq: Vec<f64> = (0..n_v).map(|_| if off { s.signed() } else { 0.0 }).collect();
@@ -267,11 +272,11 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
             };
             let mut kinks = differentiate(&at);
             if matches!(kinks, Err(DerivativeError::Step(StepError::Infeasible { .. }))) {
-                // a peg has no room for more in its hole
+                // a peg in its hole allows only small displacements
                 at.state.q = moved(system, &run, &dq, 0.01 * OFF);
                 kinks = differentiate(&at);
             }
-            // not every state has a step with exact friction that the solver finds
+            // the solver may find no solution with exact friction
             let has_none =
                 matches!(kinks, Err(DerivativeError::Step(_) | DerivativeError::Substeps(_)));
             if has_none && law != Law::Convex {
@@ -280,7 +285,7 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
                 step(&mut at, &mut work);
                 continue;
             }
-            // a drive at its limit in a closed loop has no derivatives, and says so
+            // a drive at its limit in a closed loop has no derivatives and reports that
             let has_none = matches!(kinks, Err(DerivativeError::Limited(_)));
             let each = if has_none { Vec::new() } else { What::EACH.to_vec() };
             let kinks = match kinks {
@@ -294,7 +299,7 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
             for what in each {
                 let change = what.sample(system, h, &mut s);
                 let rows = d.jvp(system, &change, true, &mut out).unwrap();
-                // where bodies are is a matter of the configuration alone
+                // kinks of geometry matter only if the configuration changes
                 let moves = matches!(what, What::Configuration | What::All);
                 let kink = kinks.any() && (moves || !kinks.only_of_geometry());
                 if kink || rows > 1e-9 {
@@ -304,11 +309,13 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
                 check_matrices(system, &change, &out, &by_q, &by_u);
                 let ours: Vec<f64> =
                     out.impulse.chunks_exact(6).flat_map(|f| f[..3].to_vec()).collect();
-                // near a kink only small steps stay on this side of it; agreement at any of them is no accident
+                // near a kink only small differences stay on one side; agreement at any step size
+                // is sufficient
                 let mut best = [f64::INFINITY; 3];
                 let n = if case.impulses { 3 } else { 2 };
                 'close: for scattered in [false, true] {
-                    // the last ones for kinks that are nearer than 1e-8: 1e-9 alone is all rounding
+                    // the last ones are for kinks nearer than 1e-8; at 1e-9 alone rounding
+                    // dominates
                     for eps in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 5e-9, 3e-9, 2e-9, 1e-9] {
                         let Some(want) = at.differences(&change, eps, &base, &mut memory) else {
                             continue;
@@ -321,7 +328,8 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
                             if ours.len() != want.len() {
                                 continue;
                             }
-                            // the solver's noise, if differences over nearly the same step say that there is
+                            // noise of the solver, estimated from differences with nearly the same
+                            // step size
                             let noise = other.as_ref().map_or(0.0, |other| {
                                 2.0 * apart(&other[i], want, 1.0, 0.0) * largest(want).max(1.0)
                             });
@@ -362,7 +370,7 @@ fn check(cases: &[Case], mode: Mode, law: Law) {
         for (off, least) in [false, true].into_iter().zip(case.least) {
             let tally = compare(case, mode, law, off);
             let most = match case.name {
-                // impulses of its round cone are known to 1e-10 and enter differences
+                // impulses of its round cone are accurate to 1e-10, which limits the differences
                 "fence_particle" => 5e-6,
                 _ => 1e-6,
             };
@@ -385,11 +393,13 @@ const fn case(name: &'static str, steps: usize, least: [usize; 2], impulses: boo
     Case { name, steps, least, impulses }
 }
 
-/// What is skipped along the runs are stacks, pinched bodies and wedged ones, whose rows a change pulls apart. Impulses
-/// are left out where many points share a load: `z` of the solver is then the smallest only up to 1e-6 of its size.
+/// Comparisons skipped along the runs are stacks, pinched and wedged bodies, where a change makes
+/// dependent rows inconsistent. Impulses are not compared where many points share a load: the
+/// solver's `z` then has the smallest norm only to 1e-6.
 ///
-/// Off its run the boxes of `iiwa_stacking` and of the pile are held by more points than it takes, and all but commands and
-/// wrenches pulls those apart that only touch. The mug rubs as an area, whose centre some of its points move to one side.
+/// In displaced states, boxes of `iiwa_stacking` and of the pile are held by more points than
+/// necessary. All changes but commands and wrenches separate some of them. The mug has friction
+/// over an area; some contact points move its centre to one side.
 #[test]
 fn exact_derivatives_of_scenes_are_those_of_differences() {
     let cases = [
@@ -421,8 +431,9 @@ fn exact_derivatives_of_scenes_are_those_of_differences() {
     check(&cases, Mode::Exact, Law::Convex);
 }
 
-/// What is skipped are changes of the configuration alone, in states that are level or at touch: clouds at rest, of which
-/// many points are equally near, boxes flush with others, corners exactly at the margin.
+/// Comparisons skipped are changes of the configuration, in states that are level or exactly
+/// touching. Examples are clouds at rest, where many points are equally near, boxes flush with
+/// others, and corners exactly at the margin.
 #[test]
 fn smooth_derivatives_of_scenes_are_those_of_differences() {
     let cases = [
@@ -454,11 +465,13 @@ fn smooth_derivatives_of_scenes_are_those_of_differences() {
     check(&cases, Mode::Smooth { kappa: 1e-3 }, Law::Convex);
 }
 
-/// Scenes with the least comparisons, along the run and off it, that agree to 1e-6 with pyramids and with round cones.
+/// Scenes with the least numbers of comparisons, along the run and displaced from it, that agree to
+/// 1e-6, with pyramids and with round cones.
 ///
-/// Beside kinks, skipped are states in which loads that the balance leaves open move the bodies: the peg in its hole, the pile, the
-/// tilted boxes of `iiwa_stacking`; and the `pebble`, whose points join along the motion. Where such loads hardly move a body, as
-/// in the hole, no kink is told and differences scatter with the answers that the solver finds: these are the few that are off.
+/// Besides kinks, states are skipped in which undetermined loads move the bodies: the peg in its
+/// hole, the pile, the tilted boxes of `iiwa_stacking`. In the `pebble`, contact points move during
+/// the step. Where undetermined loads hardly move a body, as in the hole, no kink is reported, and
+/// differences scatter with the solutions found. These are the few comparisons that disagree.
 const EXACT: [(&str, [usize; 4]); 23] = [
     ("ball_in_hand", [50, 50, 50, 50]),
     ("box_pivot", [20, 45, 20, 40]),

@@ -1,4 +1,4 @@
-//! The examples of docs/scene-format.md are scenes that can be read.
+//! The examples in docs/scene-format.md are valid scenes.
 #![allow(missing_docs)]
 
 use quasistep_scene::Scene;
@@ -17,7 +17,7 @@ const SCENE: &str = r#"<mujoco><worldbody><geom type="plane" size="1 1 1"/>
   <body name="finger" pos="0 0 1"><joint name="finger_1" damping="1"/><geom size="0.1"/></body></worldbody>
   <keyframe><key name="home" qpos="0.5"/></keyframe></mujoco>"#;
 
-/// What stands between the fences, and the line of each.
+/// The fenced YAML examples of a page, with their first lines.
 fn examples(page: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut open: Option<(usize, String)> = None;
@@ -79,14 +79,14 @@ fn every_example_of_the_page_is_a_scene() {
     }
 }
 
-/// Every key that the reader knows has its place on the page.
+/// Every key that the reader accepts is documented on the page.
 #[test]
 fn every_key_is_documented() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/scene-format.md");
     let page = std::fs::read_to_string(page).unwrap();
     let words: Vec<&str> = page.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let folder = PathBuf::from(".");
-    // a wrong key in each place makes the reader list the right ones
+    // an unknown key in each place makes the reader list the valid ones
     for text in [
         "zzz: 0\n",
         "models: {}\nstep: {zzz: 0}\n",
@@ -119,7 +119,7 @@ fn every_key_is_documented() {
     ] {
         let error = Scene::parse(text, "s.yml", "s", &folder, &[]).expect_err(text).message;
         let valid = error.split_once("valid: ").unwrap_or_else(|| panic!("{error}")).1;
-        // a complaint about a copy ends with its name
+        // an error in a copy ends with the copy's name
         let valid = valid.split(" (in `").next().unwrap_or(valid);
         for key in valid.split('`').skip(1).step_by(2).filter(|key| *key != "zzz") {
             assert!(words.contains(&key), "`{key}` is not on the page");

@@ -1,4 +1,4 @@
-//! Constraints that are off at the start: they are told, and steps close them at `max_recovery_speed`.
+//! Constraints violated at the start are reported, and steps close them at `max_recovery_speed`.
 #![allow(missing_docs)]
 
 mod common;
@@ -29,8 +29,9 @@ fn follow(scene: &Scene) -> (Vec<StepReport>, Vec<Vec<f64>>) {
     (reports, path)
 }
 
-/// 1 m and 0.5 rad close at 0.1 m/s and 0.1 rad/s, whatever the step. The weld's force is weight and drag, `m (g + v/τ)` at the
-/// most; with momentum it is that of getting under way in one step, `m (g + v/h)`.
+/// Errors of 1 m and 0.5 rad close at 0.1 m/s and 0.1 rad/s, for any step size. The weld's force is
+/// at most weight plus drag, `m (g + v/τ)`. With momentum it is the force of accelerating within
+/// one step, `m (g + v/h)`.
 #[test]
 fn a_weld_that_is_far_off_closes_at_the_recovery_speed() {
     for h in ["0.005", "0.02", "0.1"] {
@@ -63,7 +64,8 @@ fn a_weld_that_is_far_off_closes_at_the_recovery_speed() {
     }
 }
 
-/// An arm on servos whose hand a point of the world is to hold goes there at the recovery speed; then its servos pull against it.
+/// An arm on servos whose hand is connected to a point of the world moves there at the recovery
+/// speed. Then its servos pull against the connection.
 #[test]
 fn driven_joints_close_a_connection_in_their_own_time() {
     let text = "<worldbody><site name='hook' pos='0.6 0 0.9'/>
@@ -96,7 +98,7 @@ fn driven_joints_close_a_connection_in_their_own_time() {
     }
 }
 
-/// What no motion closes stays a mistake.
+/// A constraint that no motion can satisfy is still an error.
 #[test]
 fn what_no_motion_closes_is_a_mistake() {
     let text = "
@@ -108,7 +110,7 @@ constraints:
     common::complaint(text, "scene.yml:4: constraints", &["no motion of its joints closes it"]);
 }
 
-/// A keyframe puts a mocap body elsewhere; what is welded to it as the file stands is off by that, and follows.
+/// A keyframe moves a mocap body; a body welded to it in the file is off by this and follows.
 #[test]
 fn a_mocap_body_stands_where_its_keyframe_says() {
     let text = "<mujoco><worldbody><body name='lead' mocap='true' pos='0 0 1'/>

@@ -1,4 +1,5 @@
-//! Commands of frames: joints lead them along straight lines, and complaints say where that ends.
+//! Commands of frames: joints move them along straight lines, and errors report where that becomes
+//! impossible.
 #![allow(missing_docs, non_snake_case)] // frames in monogram notation
 
 mod common;
@@ -8,7 +9,7 @@ use quasistep::StepInput;
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_scene::Scene;
 
-/// Six hinges, of which the last three meet in a wrist; the hand is 0.1 m beyond.
+/// Six hinges; the axes of the last three meet in a wrist. The hand is 0.1 m beyond it.
 const ARM: &str = "models:
   arm:
     gravity: false
@@ -24,7 +25,7 @@ const ARM: &str = "models:
 commands:
 ";
 
-/// Pose of the tip, 0.1 m beyond the hand, where joints stand on their commands for time `t`.
+/// World pose of the tip, 0.1 m beyond the hand, with joints at their commands for time `t` (s).
 fn tip(scene: &Scene, t: f64) -> Pose {
     let (system, mut input) = (&scene.system, StepInput::default());
     scene.sample(t, &mut input);
@@ -70,7 +71,7 @@ fn a_frame_goes_straight_from_knot_to_knot_within_its_tolerance() {
             };
             let X = tip(&scene, t);
             let off = (X.translation - want.translation).norm();
-            // between the places that the sampling looks at it is a little further off than there
+            // between the sampled points the deviation may be slightly larger
             assert!(off <= 1.2 * tolerance, "t = {t}: {off} m off");
             assert!(angle(&X, &want) <= 1.2 * tolerance, "t = {t}: {} rad off", angle(&X, &want));
         }
@@ -106,20 +107,21 @@ fn other_joints_keep_their_own_commands() {
     assert!((hand.translation - Vec3::new(0.4, 0.2, 0.4)).norm() < 1e-5);
 }
 
-/// The arm reaches 0.9 m from its shoulder with the tip, 0.8 m with the wrist, which goes in a straight line.
+/// The tip reaches 0.9 m from the shoulder, and the wrist, which moves in a straight line, reaches
+/// 0.8 m.
 #[test]
 fn a_line_that_leaves_the_reach_ends_when_it_does() {
     let knots =
         |x: f64| format!("knots: [[0, {{}}], [10, {{xyz: [{x}, 0, 0.2]}}]], orientation: free");
     let text = |x: f64| format!("{ARM}  - {{frame: arm/d, {}}}\n", knots(x));
-    // the start is that of a scene that ends within reach
+    // the start is taken from a scene whose line ends within reach
     let scene = parse_with(&text(0.7), &[]).unwrap();
     let model = scene.system.model();
     let mut kin = model.create_kinematics();
     model.kinematics(&scene.start.q, &mut kin);
     let p = kin.X_WB[model.body_by_name("arm/d").unwrap()].translation - Vec3::Z * 0.2;
     let way = Vec3::X * 1.5 - p;
-    // |p + s way| = 0.8
+    // solve |p + s way| = 0.8 for s
     let (a, b, c) = (way.dot(way), p.dot(way), p.dot(p) - 0.64);
     let s = (-b + (b * b - a * c).sqrt()) / a;
     let error = parse_with(&text(1.5), &[]).unwrap_err().to_string();

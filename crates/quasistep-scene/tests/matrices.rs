@@ -1,12 +1,12 @@
-//! Matrices of derivatives against products, one for each of their rows and columns.
+//! Derivative matrices compared with products, one for each row and column.
 #![allow(missing_docs, non_snake_case)]
 
 use quasistep::{
     Cone, Formulation, InputChange, Integration, Mode, OutputChange, Relaxation, StepInput,
 };
 
-/// Largest differences from products with the transpose and with the matrix itself, and between the two, over the
-/// largest entry, along a scene's run.
+/// Largest relative differences along a scene's run: matrix against products with its transpose,
+/// matrix against products with itself, and between the two kinds of products.
 fn apart(name: &str, cone: Option<Cone>, mode: Mode, exact: bool) -> [f64; 3] {
     const POINTS: usize = 5;
     let mut scene = testkit::scene(name, &[]);
@@ -79,10 +79,11 @@ fn check(modes: &[Mode], cone: Option<Cone>, exact: bool, scenes: &[&str]) {
         for &mode in modes {
             let worst = apart(name, cone, mode, exact);
             println!("{name}, {mode:?}: {worst:?}");
-            // where rows nearly depend on one another, products with the matrix and with its transpose are apart too
+            // where rows are nearly dependent, products with the matrix and with its transpose
+            // differ too
             let [by_rows, by_columns, products] = worst;
-            // a known defect: 4.17 on `robots/drawer`, where the matrix has 4e-11 of rounding over the penalty of its rows and
-            // products, which are refined, have 1e-11
+            // a known defect: 4.17 on `robots/drawer`. The matrix has 4e-11 of rounding divided by
+            // the penalty of its rows; products, which are refined, have 1e-11
             let most = if *name == "robots/drawer" { 4.2 } else { 4.0 };
             if by_rows.max(by_columns) > (most * products).max(1e-12) || products > 1e-10 {
                 failures.push((name, mode, worst));

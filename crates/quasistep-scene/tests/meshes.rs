@@ -1,4 +1,4 @@
-//! Meshes that are not convex, as convex parts.
+//! Nonconvex meshes as convex parts.
 #![allow(missing_docs)]
 
 use quasistep_geometry::{Shape, signed_distance};
@@ -30,7 +30,7 @@ impl Drop for Folder {
     }
 }
 
-/// Vertices and polygons as an .obj.
+/// An .obj file being written: text, and number of vertices.
 #[derive(Default)]
 struct Obj(String, usize);
 
@@ -46,8 +46,8 @@ impl Obj {
         writeln!(self.0, "f {}", words.join(" ")).unwrap();
     }
 
-    /// A polygon in the x-z plane, counter-clockwise seen against y, drawn out along y; `caps` cuts
-    /// it into convex pieces.
+    /// Adds a prism: a polygon in the x–z plane, counter-clockwise seen against y, extruded along
+    /// y. `caps` divides it into convex pieces.
     fn prism(&mut self, outline: &[[f64; 2]], caps: &[&[usize]], y: [f64; 2]) {
         let near: Vec<usize> = outline.iter().map(|p| self.vertex([p[0], y[0], p[1]])).collect();
         let far: Vec<usize> = outline.iter().map(|p| self.vertex([p[0], y[1], p[1]])).collect();
@@ -61,7 +61,8 @@ impl Obj {
         }
     }
 
-    /// A surface of rings about z, each a radius and a height, closed from the last one to the first.
+    /// Adds a surface of revolution about z. Each ring is a radius and a height; the last is joined
+    /// to the first.
     fn lathe(&mut self, rings: &[[f64; 2]], n: usize) {
         let corners: Vec<Vec<usize>> = rings
             .iter()
@@ -89,14 +90,14 @@ fn bracket() -> String {
     obj.0
 }
 
-/// A pipe of radii 0.06 and 0.05, 0.1 long.
+/// A pipe with radii 0.06 and 0.05 and length 0.1.
 fn pipe() -> String {
     let mut obj = Obj::default();
     obj.lathe(&[[0.05, 0.0], [0.06, 0.0], [0.06, 0.1], [0.05, 0.1]], 24);
     obj.0
 }
 
-/// The signed distance of a ball from all parts of the body.
+/// Signed distance of a ball from all parts of the body.
 fn ball_distance(scene: &Scene, centre: Vec3, radius: f64) -> f64 {
     let ball = Shape::Sphere { radius };
     let placed = Pose::from_translation(centre);
@@ -112,7 +113,7 @@ fn n_shapes(scene: &Scene) -> usize {
     scene.system.geoms().len()
 }
 
-/// Flat faces that meet inwards: cut along one of them, nothing is lost.
+/// An L-shaped body is cut along one of its faces, exactly.
 #[test]
 fn an_angle_is_two_parts_exactly() {
     let folder = Folder::new("angle");
@@ -120,7 +121,7 @@ fn an_angle_is_two_parts_exactly() {
     let scene = folder.scene(&bracket(), body).unwrap();
     assert_eq!(n_shapes(&scene), 2);
     assert!(scene.notes[0].contains("2 convex parts"), "{:?}", scene.notes);
-    // in the corner that a hull would fill
+    // in the inner corner that a hull would fill
     assert!((ball_distance(&scene, Vec3::new(0.2, 0.0, 0.2), 0.05) - 0.05).abs() < 1e-12);
     // the mass is that of two boxes
     let boxes = "density: 1000\n    shapes:\n      \
@@ -137,7 +138,7 @@ fn an_angle_is_two_parts_exactly() {
     }
 }
 
-/// Objects and groups of the file, each taken as one part.
+/// Objects and groups of the file, each taken as one convex part.
 #[test]
 fn groups_are_parts() {
     let folder = Folder::new("groups");
@@ -152,13 +153,13 @@ fn groups_are_parts() {
     assert_eq!(n_shapes(&scene), 2);
     assert!((scene.system.model().body(1).inertia.mass - 5.0).abs() < 1e-12);
     assert!((ball_distance(&scene, Vec3::new(0.2, 0.05, 0.05), 0.02) - 0.08).abs() < 1e-12);
-    // taken as one hull there is no gap
+    // as one hull there is no gap
     let hull = folder.scene(&obj.0, "mass: 1\n    shape: {mesh: {file: part.obj}}").unwrap();
     assert_eq!(n_shapes(&hull), 1);
     assert!(ball_distance(&hull, Vec3::new(0.2, 0.05, 0.05), 0.02) < 0.0);
 }
 
-/// Without a tolerance it is a share of the mesh's size.
+/// The default tolerance is a share of the mesh's size.
 #[test]
 fn parts_have_a_tolerance_of_a_fiftieth() {
     let folder = Folder::new("fiftieth");
@@ -173,7 +174,7 @@ fn parts_have_a_tolerance_of_a_fiftieth() {
     assert_eq!(shapes(&without), shapes(&with));
 }
 
-/// A wall around a hole is cut into pieces until they stand out by less than the tolerance.
+/// A wall around a hole is cut until its parts stand out by less than the tolerance.
 #[test]
 fn a_pipe_keeps_its_hole() {
     let folder = Folder::new("pipe");
@@ -186,24 +187,24 @@ fn a_pipe_keeps_its_hole() {
         let n = n_shapes(&scene);
         assert!(n >= before.max(4) && n <= 48, "{n} parts at {tolerance}");
         before = n;
-        // a ball in the middle is away from the wall, but for what the hulls stand out
+        // a ball in the middle is clear of the wall, up to the distance by which hulls stand out
         let wall = 0.05 * (TAU / 48.0).cos() - 0.01;
         let gap = ball_distance(&scene, Vec3::new(0.0, 0.0, 0.05), 0.01);
         assert!(
             gap > wall - tolerance - 1e-9 && gap <= wall + 1e-9,
             "{gap} of {wall} at {tolerance}"
         );
-        // on top and outside the hulls end where the mesh does
+        // on top and outside, the hulls end where the mesh ends
         let on_top = ball_distance(&scene, Vec3::new(0.055, 0.0, 0.12), 0.01);
         assert!((on_top - 0.01).abs() < 1e-9, "{on_top}");
-        // 24 corners: the area is that of the polygons
+        // the cross-section is between two 24-gons
         let area = 12.0 * (TAU / 24.0).sin() * (0.06f64.powi(2) - 0.05f64.powi(2));
         let mass = scene.system.model().body(1).inertia.mass;
         assert!((mass - 1000.0 * area * 0.1).abs() < 1e-12, "{mass}");
     }
 }
 
-/// Round all over: halves of a ring have no smaller hulls than the ring; it must be cut on regardless.
+/// A round ring: halves have no smaller hulls than the ring, but cutting must go on.
 #[test]
 fn a_round_ring_keeps_its_hole() {
     let folder = Folder::new("ring");
@@ -217,12 +218,12 @@ fn a_round_ring_keeps_its_hole() {
     let body = "mass: 1\n    shape: {mesh: {file: part.obj, parts: split, tolerance: 0.006}}";
     let scene = folder.scene(&ring.0, body).unwrap();
     assert!((4..=24).contains(&n_shapes(&scene)), "{:?}", scene.notes);
-    // the hole is 0.035 in radius, less the sagitta of a twelfth
+    // the hole has radius 0.035, less the sagitta of a twelfth of the circle
     let gap = ball_distance(&scene, Vec3::ZERO, 0.01);
     assert!(gap > 0.035 * (TAU / 24.0).cos() - 0.01 - 0.006 && gap < 0.0251, "{gap}");
 }
 
-/// Corners of a hull are left out to a tolerance; the parts lie within those with all corners.
+/// Simplified hulls omit corners within a tolerance, and lie inside the full hulls.
 #[test]
 fn hulls_are_simplified_to_a_tolerance_and_the_loss_is_told() {
     let folder = Folder::new("simplify");
@@ -246,7 +247,7 @@ fn hulls_are_simplified_to_a_tolerance_and_the_loss_is_told() {
     assert!(full.notes.is_empty(), "{:?}", full.notes);
     assert_eq!(of(", simplify: 0").system.geoms()[0].shape, full.system.geoms()[0].shape);
     let simple = of(", simplify: 1e-4");
-    // at the equator every corner stands out by 2.7e-4 m, towards the poles fewer and fewer do
+    // at the equator every corner stands out by 2.7e-4 m; towards the poles fewer do
     assert!((500..2000).contains(&corners(&simple)), "{}", corners(&simple));
     let (_, rest) = simple.notes[0].split_once("are at most ").unwrap();
     let told: f64 = rest.split_once(" m away").unwrap().0.parse().unwrap();
@@ -258,7 +259,7 @@ fn hulls_are_simplified_to_a_tolerance_and_the_loss_is_told() {
     }
 }
 
-/// The mesh is what is drawn; its parts are there for those who ask for collision shapes.
+/// The mesh is drawn; its parts are shown only as collision shapes.
 #[test]
 fn the_mesh_is_drawn_not_its_parts() {
     let folder = Folder::new("drawn");

@@ -1,4 +1,4 @@
-//! Every mistake is one line with file, line, key, what was seen and what is valid.
+//! Every mistake is reported on one line with file, line, key, value seen and valid values.
 #![allow(missing_docs)]
 
 mod common;
@@ -220,7 +220,7 @@ fn overrides_that_do_not_fit() {
 
 const LINK: &str = "<link name=\"a\"/><link name=\"b\"/><link name=\"c\"/>";
 
-/// A robot with these elements, read in a scene.
+/// A robot with these elements, loaded in a scene.
 fn robot(name: &str, elements: &str) -> (Folder, Result<Scene, SceneError>) {
     let folder = Folder::new(name);
     folder.file("r.urdf", &format!("<robot name=\"r\">\n{elements}\n</robot>\n"));
@@ -332,7 +332,7 @@ fn supports() {
     let two =
         "[{slide: x, axis: [1, 0, 0]}, {slide: y, axis: [0, 1, 0]}]\n    support: {friction: 0.3}";
     complaint(&jointed(two), "scene.yml:5: models.cart.support:", &["2 joints", "in the list"]);
-    // free bodies carry no support
+    // a free body cannot have a support
     complaint(
         "models:\n  ball: {mass: 1, support: {friction: 0.3}}\n",
         "scene.yml:2: models.ball.support:",

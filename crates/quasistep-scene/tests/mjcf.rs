@@ -1,4 +1,4 @@
-//! MJCF files in a scene, and by themselves.
+//! MJCF files in a scene, and loaded directly.
 #![allow(missing_docs)]
 
 mod common;
@@ -8,7 +8,7 @@ use quasistep::{Motion, Role};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 
-/// A slide that carries 2 kg on a servo, above a floor, with a lamp that touches nothing.
+/// A slide with a servo that carries 2 kg above a floor, and a lamp without collisions.
 const LIFT: &str = "<mujoco>
   <option timestep='0.01' gravity='0 0 -10'/>
   <worldbody>
@@ -30,7 +30,8 @@ fn last(scene: &Scene) -> Vec<f64> {
     outcome.state.q
 }
 
-/// A servo gives way by `m g / kp`; dry friction of the file holds up to its size; the file's own drive, damper and range are kept.
+/// A servo deflects by `m g / kp`, and dry friction of the file resists. Drive, damping and range
+/// of the file are kept.
 #[test]
 fn a_servo_carries_its_load_as_the_file_says() {
     let folder = Folder::new("mjcf-servo");
@@ -44,12 +45,12 @@ fn a_servo_carries_its_load_as_the_file_says() {
     let Role::Actuated(drive) = &scene.system.roles()[z] else { panic!("no drive") };
     assert_eq!((drive.stiffness[0], drive.damping[0], drive.effort_limit[0]), (1000.0, 20.0, 40.0));
     assert_eq!((model.damping()[0], model.friction()[0]), (3.0, 0.5));
-    // between 0.2 − (20 ± 0.5) / 1000 friction holds it anywhere
+    // friction can hold it anywhere between 0.2 − (20 ± 0.5) / 1000
     let z = last(&scene)[0];
     assert!((0.2 - 0.0205 - 1e-6..=0.2 - 0.0195 + 1e-6).contains(&z), "{z}");
 }
 
-/// Masks of shapes hold in the scene, and what touches nothing is no shape of it.
+/// Collision masks apply in the scene; shapes that can collide with nothing are left out.
 #[test]
 fn masks_hold() {
     let folder = Folder::new("mjcf-masks");
@@ -66,7 +67,7 @@ fn masks_hold() {
     assert!(!system.may_touch(floor, ball) && !system.may_touch(load, ball));
 }
 
-/// A file by itself is a scene: its gravity, its step, its start, and what is loose falls by its mass.
+/// A file loaded directly is a scene with its own gravity, time step and start; loose bodies fall.
 #[test]
 fn a_file_by_itself_is_a_scene() {
     let folder = Folder::new("mjcf-alone");
@@ -76,7 +77,7 @@ fn a_file_by_itself_is_a_scene() {
     assert_eq!(scene.params.time_step, 0.01);
     let q = last(&scene);
     assert!((q[0] + 0.12).abs() < 0.001, "{q:?}");
-    // no mask lets the ball touch the floor
+    // the masks do not let the ball touch the floor
     assert!(q.last().unwrap().is_finite() && q[7] < 0.0, "{q:?}");
 }
 
@@ -93,7 +94,7 @@ fn keys_of_other_formats_are_mistakes() {
     }
 }
 
-/// A file by itself, with its time step, and changes to the scene made of it.
+/// Scene of a file loaded directly, with time step `h` and changes.
 fn alone(name: &str, text: &str, h: f64, changes: &[(&str, &str)]) -> Scene {
     let folder = Folder::new(name);
     folder.file("m.xml", &format!("<mujoco><option timestep='{h}'/>{text}</mujoco>"));
@@ -113,7 +114,8 @@ const PENDULUM: &str = "<worldbody><body pos='0 0 2'><joint name='q' axis='0 1 0
     <geom type='capsule' size='0.01' fromto='0 0 0 0 0 -1'/></body></worldbody>
   <keyframe><key qpos='0.05'/></keyframe>";
 
-/// A pendulum of 1 m has a period of `2 π √(l/g)` = 2.006 s; semi-implicit steps change it by `(ω h)²/24`.
+/// A pendulum of 1 m has a period of `2 π √(l/g)` = 2.006 s; semi-implicit steps change it by
+/// `(ω h)²/24`.
 #[test]
 fn a_pendulum_swings() {
     for h in [0.005, 0.02, 0.1] {
@@ -126,7 +128,7 @@ fn a_pendulum_swings() {
             assert!(told.contains(word) && scene.contents().to_string().contains(told), "{told}");
         }
         let q = path(&scene);
-        // between two passes of 0 lies half a period
+        // half a period lies between two zero crossings
         let passes: Vec<f64> = (1..q.len())
             .filter(|&k| q[k - 1][0] * q[k][0] <= 0.0)
             .map(|k| (k as f64 - 1.0 + q[k - 1][0] / (q[k - 1][0] - q[k][0])) * h)
@@ -139,7 +141,7 @@ fn a_pendulum_swings() {
         let least = q.iter().fold(0.0_f64, |least, q| least.min(q[0]));
         assert!((-0.0515..=-0.0485).contains(&least), "{h}: {least}");
     }
-    // what the user says wins
+    // a setting by the user takes precedence
     let told = alone("mjcf-pendulum-told", PENDULUM, 0.01, &[("step.motion", "quasi_static")]);
     assert_eq!((told.params.formulation.motion, &told.motion_told), (Motion::QuasiStatic, &None));
     let own = "models: {m: {mjcf: m.xml}}\n";
@@ -149,7 +151,7 @@ fn a_pendulum_swings() {
     assert_eq!(own.params.formulation.motion, Motion::QuasiStatic);
 }
 
-/// A motor of gear 10 that is told 0.5 pushes the cart with 5 N; a torque command takes its place.
+/// A motor with gear 10 and control 0.5 pushes the cart with 5 N; a torque command replaces it.
 #[test]
 fn a_cart_is_driven_by_its_motor() {
     let text = "<worldbody><body pos='0 0 1'><joint name='x' type='slide' axis='1 0 0'/><geom size='0.1' mass='2'/>
@@ -175,7 +177,7 @@ const BODY: &str = "<worldbody><geom type='plane' size='5 5 1'/>
       <body pos='0 0.1 -0.3'><joint name='hip' axis='0 1 0' range='-90 90' damping='1'/>
         <geom type='capsule' size='0.05' fromto='0 0 0 0 0 -0.3'/></body></body></worldbody>";
 
-/// A body on motors alone falls as everything does, by `g t²/2`, and settles on the floor.
+/// A body with motors only falls freely by `g t²/2` and comes to rest on the floor.
 #[test]
 fn a_body_on_motors_falls() {
     let text =
@@ -198,7 +200,7 @@ fn a_body_on_motors_falls() {
     assert!(told.contains("free bodies fall and settle, joints swing"), "{told}");
 }
 
-/// A robot with servos and what lies around it stay quasi-static.
+/// A robot with servos and the objects around it stay quasi-static.
 #[test]
 fn a_hand_with_servos_stays_quasi_static() {
     let text = "<worldbody><geom type='plane' size='5 5 1'/>
@@ -210,14 +212,15 @@ fn a_hand_with_servos_stays_quasi_static() {
     assert_eq!((scene.params.formulation.motion, &scene.motion_told), (Motion::QuasiStatic, &None));
 }
 
-/// A keyframe throws a body: `qvel` of a free joint is its shift in the world, then its turn in its own axes.
+/// A keyframe with velocity: `qvel` of a free joint is linear velocity in world axes, then angular
+/// velocity in body axes.
 #[test]
 fn a_thrown_body_flies_its_parabola() {
     let text = "<worldbody><body name='b' pos='0 0 5'><freejoint/><geom size='0.1' mass='1'/></body></worldbody>
       <keyframe><key qpos='0 0 5 0.70710678118654757 0.70710678118654757 0 0' qvel='3 0 2 0 0 1.5'/></keyframe>";
     for h in [0.005, 0.02, 0.1] {
         let scene = alone("mjcf-thrown", text, h, &[("step.duration", "1")]);
-        // the body's z points along −y of the world
+        // z of the body is −y of the world
         let wanted = [0.0, -1.5, 0.0, 3.0, 0.0, 2.0];
         assert!(
             scene.start.v.iter().zip(wanted).all(|(v, w)| (v - w).abs() < 1e-12),

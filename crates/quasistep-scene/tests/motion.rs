@@ -23,8 +23,8 @@ fn run(scene: &Scene) -> RunOutcome {
     scene.run(None, &mut |_| ControlFlow::Continue(()))
 }
 
-/// The rate of an orientation command is the angular velocity in the world: central differences of
-/// the command itself, at a step where their own error is about 1e-9.
+/// The rate of an orientation command is the angular velocity in world axes, compared with central
+/// differences of the command. Their error is about 1e-9.
 #[test]
 fn rate_of_a_pose_command_is_its_derivative() {
     let scene = read(
@@ -39,7 +39,7 @@ commands:
         |t: f64| Quat::try_normalize(std::array::from_fn(|k| sample(&scene, t).q_cmd[k])).unwrap();
     for t in [0.0, 0.3, 0.9, 1.7] {
         let got = sample(&scene, t).v_cmd;
-        // R(t + d) = exp(2 d w) R(t − d): w in the world
+        // R(t + d) = exp(2 d w) R(t − d) with w in world axes
         let turn = (rotation(t + d) * rotation(t - d).inverse()).to_rotation_vector();
         let want = turn * (0.5 / d);
         let got_w = Vec3::new(got[0], got[1], got[2]);
@@ -60,7 +60,7 @@ fn a_free_or_planar_joint_that_is_told_nothing_stays() {
     let input = sample(&scene, 4.0);
     assert_eq!(input.q_cmd, scene.start.q);
     assert_eq!(input.v_cmd, [0.0; 9]);
-    // both stand in the same place: coordinates of a planar joint are those of the world
+    // both are in the same place: coordinates of a planar joint are those of the world
     let b = &scene.start.q[7..];
     assert!((b[0] - 1.0).abs() + (b[1] - 2.0).abs() + (b[2] - 0.4).abs() < 1e-15, "{b:?}");
     let model = scene.system.model();
@@ -72,7 +72,7 @@ fn a_free_or_planar_joint_that_is_told_nothing_stays() {
     assert!(turned.norm() < 1e-15);
 }
 
-/// A pose that tilts a planar joint places its plane; a start is given in that plane.
+/// A tilted pose of a planar joint defines its plane; a start is given in that plane.
 #[test]
 fn a_planar_joint_may_lie_in_any_plane() {
     let scene = read(
@@ -84,7 +84,7 @@ fn a_planar_joint_may_lie_in_any_plane() {
     let model = scene.system.model();
     let mut kin = model.create_kinematics();
     model.kinematics(&scene.start.q, &mut kin);
-    // a quarter about x turns the plane's y to the world's z
+    // a quarter turn about x turns the plane's y to the world's z
     assert!((kin.X_WB[1].translation - Vec3::new(2.0, 0.0, 4.0)).norm() < 1e-14);
 }
 
@@ -131,15 +131,15 @@ models:
     assert_eq!((p.time_step, p.contact_margin, p.max_recovery_speed), (0.05, 0.1, 0.2));
     assert_eq!(p.formulation, Formulation::convex(Cone::Pyramid(8)));
     assert_eq!((p.inertia, p.gravity), (Inertia::Mass, [0.0, 0.0, -10.0]));
-    // 0.35/0.05 is 6.999…: seven whole steps
+    // 0.35/0.05 is 6.999… in floating point: seven steps
     assert_eq!(scene.n_steps(), 7);
     let scene = read("step: {size: 0.1, duration: 0.25}\nmodels:\n  a: {mass: 1}\n");
     assert_eq!(scene.n_steps(), 3);
 }
 
-/// A block on the floor, held by a spring that is told to stretch: Coulomb's law and Hooke's.
-/// The floor carries the weight, 20 N; the spring pulls with 1000 N/m times 4 mm, less than the
-/// 10 N that friction can hold, so that nothing moves.
+/// A block on the floor is pulled by a spring: Coulomb's and Hooke's law. The floor carries the
+/// weight, 20 N. The spring pulls with 1000 N/m times 4 mm = 4 N, less than the 10 N that friction
+/// can hold, so nothing moves.
 const HELD: &str = "
 gravity: [0, 0, -10]
 step: {size: 0.1, duration: 0.5, cone: 2, inertia: none}
@@ -180,7 +180,7 @@ fn facts_hold_where_they_are_true() {
     }
 }
 
-/// Every kind of fact fails when its number is wrong, and says both numbers.
+/// Every kind of fact fails if its number is wrong, and reports both numbers.
 #[test]
 fn facts_fail_where_they_are_wrong() {
     let outcome = run(&read(HELD));
@@ -192,14 +192,15 @@ fn facts_fail_where_they_are_wrong() {
         assert!(result.text.contains("77") || result.text.contains("slide"), "{}", result.text);
         assert!(result.text.contains(&fact.source), "{}", result.text);
     }
-    // a time at which nothing was recorded is no agreement
+    // a time without a recorded frame is a failure
     let late = read(&HELD.replace("at: 0.5, height", "at: 0.55, height"));
     let failed =
         late.facts.iter().filter(|f| !f.check(&outcome.recording, &late.system).ok).count();
     assert_eq!(failed, 1);
 }
 
-/// A ball in the air has no quasi-static next state: the run ends, names it, and keeps the start.
+/// A ball in the air has no quasi-static next state: the run ends, names the ball, and keeps the
+/// start.
 #[test]
 fn a_run_that_cannot_go_on_keeps_what_it_has() {
     let scene = read(
@@ -223,7 +224,8 @@ fn an_observer_may_stop_a_run() {
     assert!((outcome.state.time - 0.2).abs() < 1e-15);
 }
 
-/// `pose` of a model moves its bodies as one: those that sit on what the model sits on, with all that they carry.
+/// `pose` of a model moves its bodies together: those on the model's parent, with all that they
+/// carry.
 #[test]
 fn pose_of_a_model_of_bodies_moves_them_as_one() {
     let bodies = "
@@ -245,7 +247,7 @@ fn pose_of_a_model_of_bodies_moves_them_as_one() {
         kin.X_WB
     };
     let plain = poses(&scene("gravity: true"));
-    // in the plane, so that the planar bodies' planes are not tilted, and out of it
+    // a rotation in the plane, which does not tilt planar joints, and one out of it
     for rpy in [[0.0, 0.0, 1.1], [0.4, -0.3, 1.1]] {
         let X_WM = Pose::new(Quat::from_rpy(rpy), Vec3::new(1.0, 2.0, 3.0));
         let moved = poses(&scene(&format!("pose: {{xyz: [1, 2, 3], rpy: {rpy:?}}}")));

@@ -1,4 +1,4 @@
-//! What a scene says is used or refused: nothing is silently ignored.
+//! Every setting of a scene is used or refused; none is silently ignored.
 #![allow(missing_docs)]
 
 mod common;
@@ -8,7 +8,7 @@ use common::{complaint, expect, parse_with, read};
 const SLIDER: &str = "models:\n  f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 10}]}\n";
 const BALL: &str = "models:\n  ball: {shape: {sphere: {radius: 0.1}}, mass: 1}\n";
 
-/// A block of keys starts a line below its own key, which is the line people look for.
+/// An error about a block names the line of its key, not the line below it.
 #[test]
 fn a_complaint_about_a_block_names_the_line_of_its_key() {
     let text = format!("{BALL}step:\n  size: 0.1\nsteep:\n  size: 0.1\n");
@@ -50,7 +50,7 @@ fn a_format_of_the_future_is_refused() {
     complaint(&format!("format: 2\n{BALL}"), "scene.yml:1: format:", &["`2`", "format 1"]);
 }
 
-/// A typing mistake in `--set` must not make a new body, or nothing at all.
+/// A typing mistake in `--set` is an error, and does not create a new body.
 #[test]
 fn an_override_changes_what_exists() {
     expect(
@@ -67,7 +67,7 @@ fn an_override_changes_what_exists() {
     let model = scene.system.model();
     assert_eq!(model.body(1).inertia.mass, 2.0);
     assert_eq!(scene.params.gravity, [0.0, 0.0, -1.0]);
-    // a whole model may be given, and lists are counted from 0
+    // a whole model may be set; list indices start at 0
     let scene = parse_with(SLIDER, &[("models.g", "{mass: 1, joint: ball}")]).unwrap();
     assert_eq!(scene.system.model().n_v(), 4);
     let scene = parse_with(SLIDER, &[("models.f.joint.0.start", "0.25")]).unwrap();
@@ -209,7 +209,7 @@ fn each_coordinate_has_one_command() {
     );
 }
 
-/// An expression that is no number somewhere in the run is found before the run.
+/// An expression that is not finite at some step is found before the run.
 #[test]
 fn expressions_are_finite_at_every_step() {
     let text = format!(
@@ -271,7 +271,7 @@ fn patterns_that_fit_nothing_are_refused() {
     complaint(&text, "scene.yml:3: friction.default.patch:", &["edges", "`corners`"]);
 }
 
-/// A fact about a body that does not exist would hold for a value of 0.
+/// A fact about a body that does not exist is an error.
 #[test]
 fn facts_speak_of_what_exists() {
     let fact = |fact: &str| parse_with(&format!("{BALL}facts:\n  - {{{fact}}}\n"), &[]);

@@ -1,11 +1,12 @@
-//! Scenes that start with overlaps: what `check` says of them, and how they end.
+//! Scenes that start with overlaps: what `check` prints, and how they end.
 #![allow(missing_docs)]
 
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Two sliders deep in the corners of a block, nearest to its top and to its side, and a ball that is nowhere near.
+/// Two sliders deep in the corners of a block, one nearest to its top and one to its side, and a
+/// ball far away.
 const CORNERS: &str = "
 step: {size: 0.1, duration: 4}
 gravity: [0, 0, 0]
@@ -34,13 +35,13 @@ fn deep_sliders_leave_and_check_names_them() {
         let scene = Scene::parse(CORNERS, "scene.yml", "scene", Path::new("."), &changes).unwrap();
         let words = scene.first_step().unwrap().in_words(&scene);
         let at = |text: &str| words.find(text).unwrap_or_else(|| panic!("no {text} in {words}"));
-        // as deep as the nearest face is
+        // the depth is that below the nearest face
         let (first, second) = (at("1.500e-1 m deep"), at("1.200e-1 m deep"));
         assert!(first < second, "{words}");
         assert!(!words.contains("far") && !words.contains("nearest"), "{words}");
         let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
         assert!(outcome.stopped.is_none(), "{:?}", outcome.stopped);
-        // with momentum they go on at the speed of recovery, 0.1 m/s
+        // with momentum they continue at the recovery speed, 0.1 m/s
         let way = if formulation == "dynamic" { 0.4 } else { 0.2 };
         assert!((outcome.state.q[0] - way).abs() < 1e-8, "{:?}", outcome.state.q);
         assert!((outcome.state.q[1] + way).abs() < 1e-8, "{:?}", outcome.state.q);

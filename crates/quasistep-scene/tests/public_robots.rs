@@ -1,4 +1,4 @@
-//! Every robot file of the wheel `example-robot-data`, which `cargo xtask robots` fetches.
+//! Every robot file of the wheel `example-robot-data`, which `cargo xtask robots` downloads.
 #![allow(missing_docs)]
 
 use quasistep_scene::{RunOptions, Scene};
@@ -6,10 +6,10 @@ use std::ops::ControlFlow::Continue;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Files of the wheel 6.0.0.
+/// Number of robot files in wheel 6.0.0.
 const FILES: usize = 69;
 
-/// Files that are wrong, a part of what the error says, and why it is right.
+/// Files with mistakes: a part of the error, and why it is right.
 const WRONG: [(&str, &str, &str); 2] = [
     (
         "alex_description/urdf/alex_psyonic_hands.urdf",
@@ -23,7 +23,7 @@ const WRONG: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Loads a robot's file as it is, takes the first step of the scene that stands for it and the first steps of it with exact
+/// Loads a robot file directly, takes the first step of its scene, and its first steps with exact
 /// friction.
 fn try_out(path: &Path) -> Result<(), String> {
     let scene = Scene::load_with(path, &[]).map_err(|e| e.to_string())?;
@@ -80,7 +80,7 @@ fn every_robot_of_the_wheel_is_read_and_takes_a_step() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Robot files in a folder and those below it.
+/// Robot files in a folder and its subfolders.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

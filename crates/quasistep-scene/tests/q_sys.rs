@@ -1,4 +1,5 @@
-//! Systems of pangtao22/quasistatic_simulator: read as it reads them, and stepped as its published equations say.
+//! Systems of pangtao22/quasistatic_simulator: read with its rules, and stepped by its published
+//! equations.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -34,7 +35,7 @@ fn slide(name: &str, parent: &str, child: &str, axis: &str) -> String {
     )
 }
 
-/// A hand of one ball on two slides, a free ball, and a floor; the surface of the ball says nothing of its friction.
+/// A hand of one ball on two slides, a free ball without friction settings, and a floor.
 fn folder(name: &str, params: &str) -> Folder {
     let folder = Folder::new(name);
     let sphere = |r: f64| format!("<sphere><radius>{r}</radius></sphere>");
@@ -119,26 +120,28 @@ fn what_its_step_does_not_read_has_no_part() {
     let weight = scene.system.linearise(&scene.start.q, params.gravity, 0.0).unwrap().gravity_force;
     assert!((weight.iter().sum::<f64>() + 10.0 * MASS).abs() < 1e-12, "{weight:?}");
     assert_eq!(scene.system.n_pairs(), 3);
-    // a scene of ours may name the file, and says itself how it is stepped
+    // a scene may name the file and give its own step settings
     let text = "models: {all: {q_sys: system.yml}}\nstep: {size: 0.01, inertia: mass}\n";
     let own = Scene::parse(text, "scene.yml", "scene", &folder.0, &[]).unwrap();
     assert_eq!((own.params.time_step, own.params.passive_mass_scale), (0.01, None));
     assert_eq!(own.system.model().n_v(), 8);
 }
 
-/// Harmonic mean, `2ab/(a + b)`; Drake's rule.
+/// Combined friction `2ab/(a + b)`, Drake's rule.
 fn friction(a: f64, b: f64) -> f64 {
     2.0 * a * b / (a + b)
 }
 
-/// Rows of `phi/h + (n + mu d)' (v_B − v_A) ≥ 0` over (w, v of the ball; y, z of the hand).
+/// Rows of `phi/h + (n + mu d)' (v_B − v_A) ≥ 0`, with variables w, v of the ball, and y, z of the
+/// hand.
 struct Program {
     rows: Rows,
     low: Vec<f64>,
 }
 
 impl Program {
-    /// `on`: does the point move with the ball, with the hand; `r` its place from the ball's middle.
+    /// Adds a contact. `ball` has the sign and the contact point relative to the ball's centre, if
+    /// the ball is involved; `hand` has the sign for the hand.
     fn push(&mut self, n: Vec3, phi: f64, mu: f64, ball: Option<(f64, Vec3)>, hand: Option<f64>) {
         let [x, y, z] = n.to_array().map(f64::abs);
         let axis = if x <= y && x <= z {
@@ -167,7 +170,8 @@ impl Program {
     }
 }
 
-/// One step of Pang21 (10) with `ε M_u` for the ball, from its configuration (quaternion, place) and that of the hand.
+/// One step of Pang21 (10) with scaled mass `ε M_u` of the ball, from the ball's pose (quaternion,
+/// position) and the hand's coordinates.
 fn reference(ball: (Quat, Vec3), hand: [f64; 2], command: [f64; 2]) -> ((Quat, Vec3), [f64; 2]) {
     let (Q, p) = ball;
     let tip = Vec3::new(0.0, hand[0], hand[1]);
@@ -207,7 +211,8 @@ fn reference(ball: (Quat, Vec3), hand: [f64; 2], command: [f64; 2]) -> ((Quat, V
     ((next, p), [hand[0] + H * v[6], hand[1] + H * v[7]])
 }
 
-/// The hand comes from above, presses the ball to the floor beside its middle, drags it along, and slips over it.
+/// The hand comes from above, presses the ball off-centre to the floor, drags it along, and slips
+/// over it.
 #[test]
 fn its_step_is_that_of_its_published_equations() {
     let folder = folder("q-sys-step", PARAMS);
@@ -242,9 +247,9 @@ fn its_step_is_that_of_its_published_equations() {
         assert_eq!(report.contacts.len(), 3);
         pressed += u32::from(report.contacts.iter().all(|c| c.geom_a > 0 || c.normal_force > 1e-3));
     }
-    // far enough that the exponential and the linear turn differ by more than the bound
+    // large enough that exponential and linearised rotation differ by more than the tolerance
     assert!(turn > 0.02 && turn.powi(3) / 12.0 > 1e-7, "{turn}");
-    // the ball between hand and floor
+    // steps with the ball between hand and floor
     assert!(pressed >= 4, "{pressed}");
 }
 
@@ -283,7 +288,7 @@ fn mistakes_are_named() {
         std::fs::write(&file, text.replace(from, to)).unwrap();
         expect(Scene::load(&file), &format!("{}:{place}", file.display()), words);
     }
-    // a robot that nobody drives
+    // a robot without drive
     let objects = text.replace("  - name: hand\n    Kp: [500, 300]\n", "");
     std::fs::write(&file, objects.replace("robots:", "robots: []")).unwrap();
     let place = format!("{}:2: robots:", file.display());

@@ -7,7 +7,7 @@ use common::{complaint, expect, parse_with, read};
 use quasistep_geometry::Shape;
 use quasistep_scene::Scene;
 
-/// A ball that is repeated like this, with one more line.
+/// A ball with this `repeat`, and one more line.
 fn balls(repeat: &str, line: &str) -> String {
     format!(
         "models:\n  ball:\n    repeat: {repeat}\n    shape: {{sphere: {{radius: 0.1}}}}\n    {line}\n"
@@ -46,7 +46,7 @@ fn copies_are_numbered_and_differ_by_their_expressions() {
         let q = &scene.start.q[7 * k..7 * (k + 1)];
         assert_eq!(q[4..], [k as f64 * (edge + 0.01), -(k as f64), 3.0]);
     }
-    // copy 1 has turned by half a turn
+    // copy 1 is rotated by half a turn
     assert!(scene.start.q[7].abs() < 1e-15 && scene.start.q[10].abs() == 1.0);
     assert_eq!(scene.drawing[2].color, [2.0 / 3.0, 0.0, 0.0, 1.0]);
 }
@@ -59,7 +59,7 @@ fn a_grid_counts_its_places() {
     assert_eq!(masses(&scene), [1.0, 2.0, 101.0, 102.0]);
 }
 
-/// Several bodies, drives, children and rules: a copy is a model like any other.
+/// A model of several bodies with drives, children and rules can be copied.
 #[test]
 fn whole_models_are_copied() {
     let scene = read(
@@ -121,14 +121,14 @@ fn random_numbers_are_those_of_their_seed_place_and_copy() {
     let line = "mass: random(2, 3)";
     let first = drawn("{count: 100, seed: 5}", line);
     assert!(first.iter().all(|m| (2.0..3.0).contains(m)));
-    // a mean of 100 draws has a standard deviation of 0.029
+    // the mean of 100 draws has a standard deviation of 0.029
     let mean = first.iter().sum::<f64>() / 100.0;
     assert!((mean - 2.5).abs() < 0.1, "{mean}");
     let mut distinct = first.clone();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup();
     assert_eq!(distinct.len(), 100);
-    // neither the number of copies nor other lines change them, another seed does
+    // random values do not depend on the number of copies or on other lines, but on the seed
     assert_eq!(drawn("{count: 100, seed: 5}", line), first);
     assert_eq!(
         drawn("{count: 7, seed: 5}", &format!("{line}\n    friction: random(0, 1)")),
@@ -136,12 +136,12 @@ fn random_numbers_are_those_of_their_seed_place_and_copy() {
     );
     assert_ne!(drawn("{count: 7, seed: 6}", line), first[..7]);
     assert_eq!(drawn("{count: 7, seed: 0}", line), drawn("{count: 7}", line));
-    // two in one expression are two, a name is one
+    // two calls in one expression give two numbers; a name has one value
     let spread = drawn("{count: 50}", "mass: 1 + abs(random(0, 1) - random(0, 1))");
     assert!(spread.iter().all(|m| *m > 1.0));
     let same = drawn("{count: 50, let: {r: \"random(0, 1)\"}}", "mass: 1 + abs(r - r)");
     assert!(same.iter().all(|m| *m == 1.0));
-    // the first number itself, from SplitMix64 in another language: a change would move every scene
+    // the first number, computed by SplitMix64 in another language: a change would alter all scenes
     assert_eq!(first[0], 2.006450166181623);
 }
 
@@ -190,9 +190,9 @@ fn mistakes_in_an_expression_of_a_copy_are_named() {
     wrong("maas: 1", "maas", &["did you mean `mass`"]);
     wrong("pose: {xyz: [0, i, mod(i, 2)]}", "pose.xyz.2", &["the end was seen", "`)`"]);
     wrong("friction: -i", "friction", &["`-i` = -1", "≥ 0", "(in `ball_1`)"]);
-    // what is no number is no expression
+    // a text value is not an expression
     wrong("parent: i", "parent", &["unknown body `i`"]);
-    // and a model without `repeat` has none
+    // a model without `repeat` has no expressions
     complaint(
         "models:\n  a: {mass: 1 + 1}\n",
         "scene.yml:2: models.a.mass:",
@@ -208,13 +208,13 @@ fn names_of_copies_are_taken() {
     complaint(&text, "scene.yml:6: models.b.parent:", &["unknown body `ball`", "ball_0"]);
 }
 
-/// Copies without mass lack it together: one warning, not a thousand.
+/// Copies without mass give one warning, not one each.
 #[test]
 fn a_warning_about_all_copies_is_given_once() {
     assert_eq!(read(&balls("{count: 5}", "gravity: true")).warnings.len(), 1);
 }
 
-/// A complaint that lists what is valid stays readable among a thousand bodies.
+/// An error that lists valid names is cut short among a thousand bodies.
 #[test]
 fn long_lists_of_names_are_cut() {
     let text = format!(

@@ -1,4 +1,4 @@
-//! Robots from URDF files in a scene.
+//! URDF robots in a scene.
 #![allow(missing_docs)]
 
 use quasistep::Role;
@@ -7,7 +7,7 @@ use quasistep_record::ShapeRole;
 use quasistep_scene::{Scene, SceneError};
 use std::path::PathBuf;
 
-/// A folder of its own for each test.
+/// A separate folder for each test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -30,7 +30,7 @@ impl Drop for Folder {
     }
 }
 
-/// Three hinges of which one is fixed and one mimics, all with damping in the file.
+/// Three joints, one of them fixed and one a mimic joint, all with damping in the file.
 const ARM: &str = r#"<robot name="arm">
   <link name="base"/>
   <link name="upper">
@@ -65,11 +65,11 @@ fn a_star_drives_every_joint_that_can_be_driven() {
     assert_eq!(drive.effort_limit, [30.0]);
     let upper = model.body(shoulder);
     assert_eq!(upper.limits, Some([-1.0, 2.0]));
-    // the inertia's axes are turned by a quarter about z: x and y change places
+    // the inertia's axes are rotated by 90° about z: x and y are exchanged
     let moments = upper.inertia.inertia.rows;
     assert!((moments[0].x - 0.02).abs() < 1e-15 && (moments[1].y - 0.01).abs() < 1e-15);
     assert_eq!(upper.inertia.com, Vec3::new(0.1, 0.0, 0.0));
-    // damping of the file is named, not used in silence
+    // damping in the file is reported, not silently used
     let warnings = scene.warnings.join("; ");
     assert!(warnings.contains("r.urdf:10") && warnings.contains("`damping`"), "{warnings}");
 }
@@ -123,8 +123,7 @@ fn a_robot_stands_on_another() {
     assert!(error.starts_with("scene.yml:2: models.b.parent: unknown body `a/hnd`"), "{error}");
 }
 
-/// Files in the wild use Drake's tags without declaring their prefix, and meshes that only
-/// renderers read.
+/// Some files use Drake's tags without declaring their prefix, and meshes that only renderers read.
 #[test]
 fn tags_and_meshes_of_other_programs_are_tolerated() {
     let folder = Folder::new("drake");
@@ -140,7 +139,7 @@ fn tags_and_meshes_of_other_programs_are_tolerated() {
 </robot>"#;
     let scene = folder.scene(urdf, "models:\n  r: {urdf: r.urdf}\n").unwrap();
     assert_eq!(scene.system.geoms()[0].surface.mu, 0.7);
-    // nothing else is drawn, so the collision shape is
+    // without a visual the collision shape is drawn
     assert_eq!(scene.drawing.len(), 1);
     assert_eq!(scene.drawing[0].role, ShapeRole::Both);
     assert!(scene.warnings.iter().any(|w| w.contains("look.dae")), "{:?}", scene.warnings);
@@ -178,7 +177,7 @@ fn mistakes_in_a_robot_name_file_and_line() {
     wrong("<mass value=\"2\"/>", "", 4, &["<mass> is missing"]);
 }
 
-/// A drive on a follower would be a second hand on one dof.
+/// A mimic joint cannot have a drive of its own, because it has no dof.
 #[test]
 fn a_mimic_joint_is_driven_by_its_leader_only() {
     let folder = Folder::new("mimic");
@@ -188,7 +187,7 @@ fn a_mimic_joint_is_driven_by_its_leader_only() {
     assert!(error.contains("mimics another joint"), "{error}");
 }
 
-/// `<dynamics>` holds at passive joints; at driven ones the scene says what there is.
+/// `<dynamics>` applies to passive joints; for driven joints the scene defines resistance.
 #[test]
 fn dynamics_of_the_file_hold_where_nothing_drives() {
     let folder = Folder::new("dynamics");
@@ -221,7 +220,7 @@ fn dynamics_of_the_file_hold_where_nothing_drives() {
     assert!(why.contains("2 values of friction were seen"), "{why}");
 }
 
-/// An angle of two boxes, and a box, as meshes.
+/// An L-shaped mesh of two boxes, and a box.
 const ANGLE: &str = "v 0 0 0\nv 3 0 0\nv 3 0 1\nv 1 0 1\nv 1 0 4\nv 0 0 4\n\
                      v 0 1 0\nv 3 1 0\nv 3 1 1\nv 1 1 1\nv 1 1 4\nv 0 1 4\n\
                      f 1 2 3 4\nf 1 4 5 6\nf 10 9 8 7\nf 12 11 10 7\n\
@@ -262,7 +261,8 @@ fn shapes_of(scene: &Scene, body: &str) -> usize {
     scene.system.geoms().iter().filter(|g| model.body(g.body).name == body).count()
 }
 
-/// The last pattern that fits a link says how its meshes become convex; one that fits none is told.
+/// The last pattern that matches a link determines how its meshes become convex; a pattern without
+/// match is reported.
 #[test]
 fn collision_meshes_become_parts_by_pattern() {
     let folder = Folder::new("collision-mesh");
@@ -276,7 +276,7 @@ fn collision_meshes_become_parts_by_pattern() {
     ] {
         let scene = meshes(&folder, key).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(shapes_of(&scene, "arm/left_hook"), left, "{key}");
-        // what is behind its hole counts as outside, and takes more parts
+        // the region behind its hole counts as outside, and needs more parts
         assert_eq!(shapes_of(&scene, "arm/right_hook").min(2), right, "{key}");
         assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
     }
@@ -291,13 +291,13 @@ fn collision_meshes_become_parts_by_pattern() {
         "{left}"
     );
     assert!(!left.contains("open"), "{left}");
-    // the surface has a hole; what is inside is told apart regardless
+    // the surface has a hole, but inside and outside are still distinguished
     assert!(
         note("arm/right_hook: ").contains("its surface is open at 4 edges"),
         "{:?}",
         split.notes
     );
-    // the mass is the robot's own
+    // the mass is that of the robot's file
     assert_eq!(split.system.model().body(2).inertia.mass, 1.0);
 
     let scene =

@@ -1,4 +1,4 @@
-//! What a scene file can say, and what it becomes.
+//! What a scene file can define, and the resulting system.
 #![allow(missing_docs)]
 
 use quasistep::{Actuator, DampingOn, Patch, Role, StepInput};
@@ -97,7 +97,7 @@ wrenches:
     );
     let mut input = StepInput::default();
     scene.sample(2.0, &mut input);
-    // a joint that is told nothing stays where it starts
+    // a joint without a command stays at its start
     assert_eq!(input.q_cmd, [0.4, 0.4]);
     assert!((input.v_cmd[0] - 0.4).abs() < 1e-15);
     assert_eq!(input.wrenches[0].force_W.to_array(), [4.0, 0.0, 1.0]);
@@ -121,8 +121,8 @@ collisions: {exclude: [[b/*, c/*]]}
     assert!(system.may_touch(0, 1) && !system.may_touch(1, 2));
 }
 
-/// A surface says of its friction what it knows, inherits the rest, and of a pair the larger resistance
-/// to turning counts.
+/// A surface gives some friction values and inherits the rest. For torsional and rolling friction
+/// the larger value of a pair counts.
 #[test]
 fn friction_against_turning_is_inherited_and_overridden() {
     let scene = parse(
@@ -146,7 +146,7 @@ friction:
     assert_eq!(pair(1, 2), [0.6, 2.0 / 3.0 * 0.6 * 0.03, 0.002]);
 }
 
-/// What else a surface says of its contacts: the larger restitution of two counts, and both give way.
+/// Other contact values: the larger restitution of a pair counts, and compliances add up.
 #[test]
 fn surfaces_give_way_bounce_and_rub_on_corners() {
     let scene = parse(
@@ -163,14 +163,15 @@ friction:
     assert!((ab.mu_spin - 0.5 * 0.02).abs() < 1e-15);
     assert_eq!((ab.restitution, ab.compliance, ab.patch), (0.2, 1e-6, Patch::Corners));
     assert!((bc.compliance - 3e-6).abs() < 1e-20 && bc.restitution == 0.6);
-    // one above the other: in series
+    // in series, because one is above the other
     assert!((bc.foundation - 2e7).abs() < 1e-6);
     assert_eq!((ab.foundation, ac.foundation), (3e7, 1e8));
     assert_eq!((ac.restitution, ac.compliance, ac.patch), (0.1, 0.0, Patch::Area));
 }
 
-/// Pads that give by 1e-5 m/N, between pyramids that slide over their edges: what rows may be off by is measured beside the speeds
-/// around, and a joint limit half a turn away is no speed (steps from 2.9 s on left 4e-9 m).
+/// Soft pads (1e-5 m/N) between pyramids that slide over their edges. The tolerance of rows is
+/// relative to nearby speeds, and a joint limit half a turn away is not such a speed. Otherwise
+/// steps from 2.9 s on have errors of 4e-9 m.
 #[test]
 fn far_joint_limits_do_not_make_contacts_less_exact() {
     let pads = "{patch: corners, compliance: 0.00001}";
@@ -187,8 +188,8 @@ fn far_joint_limits_do_not_make_contacts_less_exact() {
     }
 }
 
-/// The planned knots between which the arm of Pang21 Fig. 1 moves, replayed by another spline
-/// program (scipy-style clamped cubic): rows of the recorded command at 100 Hz.
+/// Planned knots of the arm in Pang21 Fig. 1, compared with rows of a recorded 100 Hz command from
+/// another spline program (a clamped cubic as in SciPy).
 #[test]
 fn replayed_spline_agrees_with_a_recorded_command() {
     let scene = Scene::load(shipped("iiwa_stacking.yml")).unwrap();
@@ -242,8 +243,8 @@ fn a_robot_keeps_limits_mimics_meshes_and_friction() {
     assert_eq!(scene.drawing[0].color, [1.0, 0.0, 0.0, 1.0]);
 }
 
-/// Trinkle05 takes the rate of a prescribed motion at the start of the step; damping reads the rate
-/// of a command at its end.
+/// Trinkle05 uses the rate of a prescribed motion at the start of the step; damping uses the
+/// command rate at its end.
 #[test]
 fn rates_are_taken_where_they_are_used() {
     let text = "models:

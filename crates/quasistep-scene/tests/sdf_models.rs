@@ -1,4 +1,4 @@
-//! Models from SDFormat and Drake's directives in a scene: what they stand on, where, and what is heavy.
+//! SDFormat models and Drake directives in a scene: base, pose and gravity.
 #![allow(missing_docs)]
 
 mod common;
@@ -25,7 +25,7 @@ fn scene(name: &str, model: &str) -> Result<Scene, SceneError> {
     Scene::parse(&text, "scene.yml", "scene", &folder.0, &[])
 }
 
-/// Height of a body at the start.
+/// Height of a body at the start, in m.
 fn height(scene: &Scene, body: &str) -> f64 {
     let model = scene.system.model();
     let mut kin = model.create_kinematics();
@@ -38,7 +38,7 @@ fn root(scene: &Scene) -> JointKind {
     scene.system.model().body(1).joint
 }
 
-/// A link that nothing ties to the world is free where its file puts it; the scene may weld it there.
+/// A link not connected to the world is free at the pose of its file; the scene may weld it there.
 #[test]
 fn a_model_stands_as_its_file_or_the_scene_says() {
     let free = scene("sdf-free", "sdf: arm.sdf, pose: {xyz: [0, 0, 3]}").unwrap();
@@ -50,7 +50,7 @@ fn a_model_stands_as_its_file_or_the_scene_says() {
     assert_eq!(fixed.system.model().coordinate_names(), ["m.j"]);
 }
 
-/// Two models of one file stand on their own: what one of them stands on is not the scene's to say.
+/// If a file has several models, the scene cannot give a joint for all of them: an error.
 #[test]
 fn a_joint_of_several_models_is_a_mistake() {
     let cell = "directives: cell.dmd.yaml, packages: {here: .}";
@@ -63,7 +63,8 @@ fn a_joint_of_several_models_is_a_mistake() {
     expect(scene("sdf-told", &told), "scene.yml:2: models.m.joint", &["2 bodies of the file"]);
 }
 
-/// Patterns say which links of a file feel gravity, the last one that fits; one that fits none is a mistake.
+/// Patterns select which links of a file feel gravity; the last match counts, and a pattern without
+/// match is an error.
 #[test]
 fn some_links_of_a_file_may_be_weightless() {
     let cell = "directives: cell.dmd.yaml, packages: {here: .}";

@@ -1,4 +1,4 @@
-//! Numbers that use the box around a body: grippers that find what is there.
+//! Expressions that use the bounding box of a body, for grippers that adapt to an object.
 #![allow(missing_docs)]
 
 use quasistep::StepInput;
@@ -26,7 +26,7 @@ fn complaint(text: &str, place: &str, words: &[&str]) {
 const BOX: &str =
     "models:\n  a: {mass: 1, pose: {xyz: [1, 2, 3]}, shape: {box: {size: [0.2, 0.4, 0.6]}}}\n";
 
-/// Starts of slides along x, one for each text.
+/// Start positions of slides along x, one for each text.
 fn values(models: &str, texts: &[&str]) -> Vec<f64> {
     let slides: Vec<String> = texts
         .iter()
@@ -64,14 +64,15 @@ fn every_side_of_a_box_has_a_name() {
     );
 }
 
-/// Where bodies start: through poses, joints of every kind with their starts, and parents.
+/// Boxes are at the start pose of bodies: poses, joints of every kind with their starts, and
+/// parents.
 #[test]
 fn boxes_are_in_the_world_where_bodies_start() {
     let quarter = std::f64::consts::FRAC_PI_2;
     let shape = "shape: {box: {size: [0.2, 0.4, 0.6]}}";
     let of = |body: &str| format!("models:\n  a: {{mass: 1, {body}, {shape}}}\n");
     let sides = |x: f64, y: f64, z: f64| [("a.max_x", x), ("a.max_y", y), ("a.max_z", z)];
-    // a quarter turn about z swaps x and y
+    // a quarter turn about z exchanges x and y
     expect(
         &of(&format!("pose: {{xyz: [1, 0, 0], rpy: [0, 0, {quarter}]}}")),
         &sides(1.2, 0.1, 0.3),
@@ -135,7 +136,8 @@ fn mistakes_are_named() {
         "scene.yml:3: models.b.mass:",
         &["unknown name `a.max_q`", "did you mean `a.max_x`"],
     );
-    // a half-space has no end, a body below is not there yet, and a body has no size of its own
+    // errors: a half-space is unbounded, a later body is not known yet, and a body cannot use its
+    // own size
     for text in [
         "models:\n  a: {joint: fixed, shape: {half_space: {}}}\n  b: {mass: a.max_x}\n",
         "models:\n  x: {mass: 1}\n  b: {mass: a.max_x}\n  a: {mass: 1, shape: {sphere: {radius: 1}}}\n",
@@ -158,7 +160,7 @@ fn mistakes_are_named() {
         "scene.yml:3: step.size:",
         &["plain number"],
     );
-    // numbers that name no body stay plain
+    // numbers without body names stay plain
     complaint(&format!("{BOX}  b: {{mass: 1 + 1}}\n"), "scene.yml:3: models.b.mass:", &["unit"]);
     complaint(
         &format!("{BOX}commands: [{{joint: f, expr: a.max_q}}]\n"),

@@ -1,4 +1,4 @@
-//! A scene can be made again from its source alone, and parameters from their words.
+//! A scene can be rebuilt from its source alone, and parameters from their words.
 #![allow(missing_docs)]
 
 use quasistep::{
@@ -12,17 +12,17 @@ fn scenes() -> Vec<PathBuf> {
     testkit::scene_files().iter().map(|name| testkit::scene_path(name)).collect()
 }
 
-/// Every file is among the source's: otherwise the copy could not be made from memory.
+/// The source contains every file; otherwise the copy could not be built from memory.
 #[test]
 fn a_copy_from_the_source_takes_the_same_first_step() {
     for file in scenes() {
         let scene = Scene::load(&file).unwrap();
         let mut source = scene.source().clone();
-        // the same files under a folder that does not exist: none can be found on the disk
+        // move all files to a folder that does not exist, so that none can be read from disk
         let (old, new) = (source.dir.clone(), PathBuf::from("/nowhere/at/all"));
         source.dir.clone_from(&new);
         for (path, _) in source.files.iter_mut().flatten() {
-            // those of a package stand elsewhere
+            // files of packages are in other folders
             if let Ok(below) = path.strip_prefix(&old) {
                 *path = new.join(below);
             }
@@ -33,7 +33,7 @@ fn a_copy_from_the_source_takes_the_same_first_step() {
         assert_eq!(copy.drawing, scene.drawing);
         let steps = [&scene, &copy].map(|s| s.first_step().unwrap().report.v);
         assert_eq!(steps[0], steps[1], "{}", file.display());
-        // packages are also looked for in the folders above a scene, which are others here
+        // packages are also searched in the folders above a scene, which differ here
         let mut again = copy.source().clone();
         for files in [&mut source, &mut again].map(|s| s.files.as_mut().unwrap()) {
             files.retain(|(_, bytes)| bytes.is_some());

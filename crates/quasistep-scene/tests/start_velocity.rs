@@ -1,4 +1,4 @@
-//! Scenes that start with a velocity, and runs that carry it.
+//! Scenes that start with a velocity, and runs that continue it.
 #![allow(missing_docs)]
 
 use quasistep_record::Recording;
@@ -26,7 +26,7 @@ fn parse(text: &str, changes: &[(&str, &str)]) -> Result<Scene, SceneError> {
 #[test]
 fn velocities_are_those_of_joints_and_free_bodies() {
     let scene = parse(PUCK, &[]).unwrap();
-    // what a joint says of itself counts before what its body says
+    // a joint's own value overrides that of its body
     assert_eq!(scene.start.v, [0.0, 0.0, 4.0, 1.0, 2.0, 3.0, 0.25, 0.5]);
     assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
 }
@@ -40,13 +40,13 @@ fn a_run_records_the_velocities_of_its_states() {
     assert_eq!(recording.dofs.len(), 8);
     assert_eq!(recording.frames[0].v, scene.start.v);
     assert_eq!(recording.frames[10].v, outcome.state.v);
-    // nothing acts on the puck
+    // no force acts on the puck
     assert!((recording.frames[10].q[6] - 0.3).abs() < 1e-12);
     let bytes = recording.to_bytes().unwrap();
     assert_eq!(Recording::from_bytes(&bytes, Path::new("x")).unwrap(), recording);
 }
 
-/// Without velocities in its step a scene still runs, from rest, and says what it does not read.
+/// Formulations without velocity state still run, from rest, and warn that the value is ignored.
 #[test]
 fn other_formulations_warn_and_start_from_rest() {
     let scene =

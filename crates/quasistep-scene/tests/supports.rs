@@ -1,4 +1,4 @@
-//! Supports of joints in scenes, and contacts whose load joints leave open.
+//! Supports of joints in scenes, and contacts with undetermined loads.
 #![allow(missing_docs)]
 
 mod common;
@@ -27,7 +27,8 @@ const FINGER: &str = "  finger:
     shape: {sphere: {radius: 0.01}}
 ";
 
-/// A planar joint on a floor, with a finger beside it, and a drawer in its rails: both bodies, the joint, and what helps.
+/// A planar joint on a floor, with a finger beside it, and a drawer in its rails. The message names
+/// both bodies, the joint, and a remedy.
 #[test]
 fn check_names_contacts_whose_load_is_open() {
     for (tail, law) in [("", "convex"), ("", "exact"), (FINGER, "convex"), (FINGER, "exact")] {
@@ -53,7 +54,7 @@ fn check_names_contacts_whose_load_is_open() {
     assert!(!told[1].contains("spin_radius"), "{told:?}");
 }
 
-/// What it says helps: the puck then stands against less than its friction, and moves beyond.
+/// The remedy in the message works: the puck resists forces below its friction and moves beyond.
 #[test]
 fn what_it_says_helps() {
     let advised = "    support: {friction: 0.5, load: weight, spin_radius: 0.03}
@@ -90,7 +91,7 @@ fn supports_are_read() {
     let of = |friction, load, spin_radius| Some(Support { friction, load, spin_radius });
     let own = "    joint: planar\n    support: {friction: 0.3, spin_radius: 0.02, load: 4}";
     assert_eq!(support(own), of(0.3, SupportLoad::Newtons(4.0), 0.02));
-    // under the joint's name, which overrides
+    // given under the joint's name, which overrides
     let named = format!(
         "{own}\n    joints: {{a: {{support: {{friction: 0.1, spin_radius: 0, load: weight}}}}}}"
     );
@@ -99,7 +100,8 @@ fn supports_are_read() {
     assert_eq!(support(slide), of(0.2, SupportLoad::Weight, 0.0));
 }
 
-/// Numbers of a support are among those that runs have derivatives by; another kind of load, or friction out of nothing, is not.
+/// Support values are among the parameters with derivatives; another kind of load, or adding
+/// friction, is not.
 #[test]
 fn runs_have_derivatives_by_supports() {
     let scene = |changes: &[(&str, &str)]| {

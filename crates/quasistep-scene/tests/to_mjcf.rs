@@ -1,4 +1,4 @@
-//! Scenes as MJCF files: what is written is what the reader of MJCF finds there.
+//! Scenes as MJCF files, checked with the MJCF reader.
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // monogram notation: X_WB
 
@@ -7,7 +7,7 @@ use quasistep_scene::Scene;
 use std::path::Path;
 use testkit::{scene, scene_files};
 
-/// Written, and read again. Of two coefficients of friction MuJoCo takes the greater one.
+/// Writes a scene and reads it again. MuJoCo uses the larger of two friction coefficients.
 fn there_and_back(scene: &Scene, folder: &Path) -> Scene {
     let name = scene.name.replace('/', "_");
     std::fs::write(folder.join(format!("{name}.xml")), scene.to_mjcf().text).unwrap();
@@ -16,7 +16,7 @@ fn there_and_back(scene: &Scene, folder: &Path) -> Scene {
         .unwrap_or_else(|e| panic!("{}: {e}", scene.name))
 }
 
-/// Body of the file by its name in the scene.
+/// Index of the file's body with this name in the scene.
 fn body(system: &System, name: &str) -> usize {
     let bodies = system.model().bodies();
     let found = bodies.iter().position(|b| b.name.split_once('/').is_some_and(|(_, n)| n == name));
@@ -58,7 +58,7 @@ fn the_reader_of_mjcf_finds_what_was_written() {
             let (k, l) = (stiffness(a), stiffness(b));
             assert!((k - l).abs() <= 1e-9 * k, "{name}: {k} and {l} N/m");
         }
-        // friction of each pair, by the names of its shapes
+        // friction of each pair, by names of its shapes
         let index = |geom: &str| {
             b.geoms().iter().position(|g| g.name.ends_with(&format!("/{geom}")) || g.name == geom)
         };

@@ -1,4 +1,4 @@
-//! Robots as their files are in the wild: what is read all the same, and what is said of it.
+//! Robot files with common flaws: what is accepted, and the warnings.
 #![allow(missing_docs)]
 
 mod common;
@@ -15,7 +15,7 @@ fn scene_in(folder: &Path, keys: &str) -> Scene {
     Scene::parse(&text, "scene.yml", "scene", folder, &[]).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A robot with these elements, and the one warning that it gives.
+/// Loads a robot with these elements and checks its only warning.
 #[track_caller]
 fn warned(name: &str, elements: &str, words: &[&str]) -> Scene {
     let folder = Folder::new(name);
@@ -53,7 +53,7 @@ fn links_of_mass_0_are_frames_told_in_one_line() {
 fn an_impossible_inertia_becomes_the_nearest_possible() {
     let link = format!("<link name=\"a\">{}</link>", inertial(2.0, [1.0, 1.0, 5.0]));
     let scene = warned("thin", &link, &[":2:", "`a`", "5.0", "nearest"]);
-    // a flat plate: of all with I_z = I_x + I_y the one nearest to (1, 1, 5)
+    // a flat plate: the inertia with I_z = I_x + I_y nearest to (1, 1, 5)
     let rows = scene.system.model().body(1).inertia.inertia.rows;
     assert!((rows[0].x - 2.0).abs() < 1e-12 && (rows[2].z - 4.0).abs() < 1e-12, "{rows:?}");
     let folder = Folder::new("refused");
@@ -63,7 +63,7 @@ fn an_impossible_inertia_becomes_the_nearest_possible() {
     assert!(error.contains("r.urdf:2: ") && error.contains("repair"), "{error}");
 }
 
-/// No other possible inertia on a fine grid around is nearer, whatever the axes.
+/// No other possible inertia on a fine grid is nearer, for any axes.
 #[test]
 fn repairs_are_nearest_of_all() {
     let turn = quasistep_math::Quat::from_axis_angle(Vec3::new(0.6, 0.0, 0.8), 0.7).to_matrix();
@@ -80,7 +80,7 @@ fn repairs_are_nearest_of_all() {
         };
         let least = distance(&repaired.inertia);
         assert!(least > 0.0);
-        // small moves in the six directions of symmetric matrices and in pairs of them
+        // small changes along the six basis directions of symmetric matrices, and pairs of them
         for k in 0..36 {
             for size in [1e-3, -1e-3] {
                 let mut entries = [0.0; 6];
@@ -123,7 +123,7 @@ fn joints_that_mimic_in_odd_ways_are_read() {
             if more.is_empty() { "1" } else { "0" }
         )
     };
-    // limits of 0 to 0 on the follower would hold its leader still
+    // limits of 0 to 0 on the follower would lock its leader
     let elements =
         format!("{links}\n{}\n{}", hinge("j", "b", ""), hinge("k", "c", "<mimic joint=\"j\"/>"));
     let scene = warned("follower", &elements, &[":4:", "`k`", "limits", "dropped"]);
@@ -162,7 +162,7 @@ fn a_xacro_file_without_the_program_says_how_to_get_it() {
     );
     let text = "models: {r: {urdf: r.urdf}}\n";
     let result = Scene::parse(text, "scene.yml", "scene", &folder.0, &[]);
-    // with the program: a file that includes itself
+    // if the program exists: a file that includes itself
     let error = result.unwrap_err().to_string();
     assert!(error.contains("r.urdf: ") && error.contains("xacro"), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
@@ -204,7 +204,7 @@ fn packages_are_found_around_the_robot() {
     }
 }
 
-/// A long chain of links in a file of 2 MB: bounded time, in a debug build too.
+/// A long chain of links in a file of 2 MB is read in bounded time, also in a debug build.
 #[test]
 fn ten_thousand_links_are_read() {
     use std::fmt::Write as _;
@@ -225,7 +225,7 @@ fn ten_thousand_links_are_read() {
     assert_eq!(scene.warnings.len(), 1, "{:?}", scene.warnings);
 }
 
-/// The scene that stands for a robot's file: what it does not say follows from the joints.
+/// The scene made for a robot file: missing values follow from the joints.
 #[test]
 fn a_robot_file_makes_a_scene_that_runs() {
     let folder = Folder::new("alone");
@@ -268,14 +268,14 @@ fn a_robot_file_makes_a_scene_that_runs() {
         outline.contains("b: revolute joint, from 0.2 to 0.4 rad, spring 200 N·m/rad"),
         "{outline}"
     );
-    // an object lies free on the floor
+    // an object is free on the floor
     folder.file("ball.urdf", &format!("<robot name=\"ball\">{}</robot>", link("ball", 0.0)));
     let scene = Scene::load(folder.0.join("ball.urdf")).unwrap();
     assert_eq!((scene.system.model().n_v(), scene.start.q[6]), (6, 0.1));
 }
 
-/// A leg beside its hip swings down: the floor is below its way. A wheel turns just above its floor. A joint that its
-/// limits hold is not told to move.
+/// A leg beside its hip swings down: the floor is below its path. A wheel turns just above its
+/// floor. A joint locked by its limits is not commanded.
 #[test]
 fn the_floor_of_a_robot_file_is_below_its_command() {
     let folder = Folder::new("floor");
@@ -294,7 +294,7 @@ fn the_floor_of_a_robot_file_is_below_its_command() {
     scene.duration = 1.0;
     let run = scene.run(None, &mut |_| std::ops::ControlFlow::Continue(()));
     let q = &run.recording.frames.last().unwrap().q;
-    // a damper of 0.05 s behind the command
+    // the damper has a time constant of 0.05 s and lags behind the command
     assert!(q[0] == 0.0 && (q[1] - 0.3).abs() < 0.01, "{q:?}");
     let rim = "<collision><origin rpy=\"0 1.5707963267948966 0\"/><geometry><cylinder radius=\"0.3\" length=\"0.1\"/></geometry></collision>";
     folder.file("wheel.urdf", &robot.replace(foot, rim));
@@ -308,7 +308,7 @@ fn the_floor_of_a_robot_file_is_below_its_command() {
 #[test]
 fn links_that_overlap_at_the_start_never_touch_unless_asked() {
     let folder = Folder::new("overlap");
-    // three links in a row on hinges, the first and the last overlap; the base stands on a table
+    // three links in a row on hinges; the first and the last overlap; the base stands on a table
     let robot = format!(
         "<robot name=\"r\"><link name=\"base\">{BALL}</link><link name=\"a\">{BALL}</link>\n\
          <link name=\"b\">{BALL}</link><link name=\"c\">{BALL}</link>\n\
@@ -331,7 +331,8 @@ fn links_that_overlap_at_the_start_never_touch_unless_asked() {
     assert_eq!(pairs(", srdf: r.srdf").0, 1);
 }
 
-/// Files that promise too much, that point elsewhere, that are huge: a sentence or a scene, soon.
+/// Files with false counts, with paths outside, or of huge size give a scene or a one-line error,
+/// quickly.
 #[test]
 fn hostile_meshes_of_a_robot_are_one_sentence() {
     let folder = Folder::new("hostile");
@@ -377,7 +378,8 @@ fn hostile_meshes_of_a_robot_are_one_sentence() {
     }
 }
 
-/// Ten thousand links: a scene where few of them move, a sentence where more do than a step can take.
+/// Ten thousand links: a scene if few of them move, an error if there are more dofs than a step
+/// supports.
 #[test]
 fn a_robot_of_ten_thousand_links_is_read_or_refused() {
     use std::fmt::Write as _;
@@ -405,6 +407,6 @@ fn a_robot_of_ten_thousand_links_is_read_or_refused() {
         error.contains("9999 dofs") && error.contains("`r/l0`") && error.contains("2000"),
         "{error}"
     );
-    // some seconds where nothing else runs
+    // takes some seconds on an idle machine
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }

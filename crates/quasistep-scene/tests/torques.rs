@@ -1,4 +1,4 @@
-//! Torque commands: what they move, what they press, how they are told, and mistakes in them.
+//! Torque commands: motions and contact forces they cause, their syntax, and mistakes.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -23,7 +23,7 @@ fn run(scene: &Scene) -> RunOutcome {
     outcome
 }
 
-/// Coordinate 0 at the end.
+/// Coordinate 0 at the end of the run.
 fn end(scene: &Scene) -> f64 {
     run(scene).state.q[0]
 }
@@ -42,7 +42,8 @@ commands:
   - {joint: arm.q, torque: 2}
 ";
 
-/// `d v = tau`; with the drag of the relaxation time `(d + M/τ) v = tau`; with momentum `M dv/dt = tau − d v`.
+/// Law of motion `d v = tau`. With drag by a relaxation time it is `(d + M/τ) v = tau`; with
+/// momentum, `M dv/dt = tau − d v`.
 #[test]
 fn a_motor_on_a_damped_joint_turns_at_torque_over_damping() {
     let M = 3.0 * 0.25 * 0.25 + 0.0625;
@@ -56,7 +57,7 @@ fn a_motor_on_a_damped_joint_turns_at_torque_over_damping() {
     }
 }
 
-/// A torque on a lever of 0.5 m that lies against a wall presses it with `tau/l`, whatever the step.
+/// A torque on a lever of 0.5 m that rests against a wall presses with `tau/l`, for any step size.
 #[test]
 fn a_torque_presses_a_wall() {
     let text = "
@@ -86,7 +87,7 @@ facts:
     }
 }
 
-/// Beside a spring both add up: at rest `K (q_cmd − q) + tau = 0`. The recorded effort is that of both.
+/// Torque and spring add up: at rest `K (q_cmd − q) + tau = 0`. The recorded effort is their sum.
 #[test]
 fn torque_and_position_add_up() {
     let text = "
@@ -169,7 +170,7 @@ commands:
     );
 }
 
-/// At 1e12 times the size of the scene three digits are left of what happens there.
+/// A command of 1e12 times the scene's size leaves only three digits of precision.
 #[test]
 fn commands_that_lose_digits_are_mistakes() {
     let text = |command: &str| {

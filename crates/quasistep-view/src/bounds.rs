@@ -1,4 +1,4 @@
-//! What a camera should see: the bodies that move, and what stands around them.
+//! View bounds for cameras: the moving bodies and those near them.
 #![allow(non_snake_case)] // frames in monogram notation
 
 use quasistep_math::{Pose, Vec3};
@@ -7,27 +7,28 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
-/// An axis-aligned box around what is worth looking at, world frame, m.
+/// Axis-aligned box around the interesting part of a scene, in the world frame, in m.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Its centre.
+    /// Centre of the box.
     pub center: Vec3,
-    /// Half of each edge length.
+    /// Half of each edge, in m.
     pub half: Vec3,
-    /// Radius of the ball around it, > 0: the size of the scene.
+    /// Radius of the enclosing ball, in m, > 0.
     pub radius: f64,
 }
 
 impl Bounds {
-    /// Distance of an eye from the centre at which the whole box just fits into a picture whose
-    /// half-angles have these tangents. `right`, `up` and `forward` are the camera's axes.
+    /// Distance (m) of the eye from the centre at which the whole box just fits into the picture.
+    /// `axes` are the camera's right, up and forward directions; `tangents` are those of the
+    /// horizontal and vertical half angle of view.
     pub(crate) fn distance(&self, axes: [Vec3; 3], tangents: [f64; 2]) -> f64 {
         let [right, up, forward] = axes;
         let mut distance = 0.0_f64;
         for corner in 0..8 {
             let sign = |bit: i32| if corner >> bit & 1 == 1 { 1.0 } else { -1.0 };
             let o = self.half.component_mul(Vec3::new(sign(0), sign(1), sign(2)));
-            // |o·right| <= tangent (distance + o·forward), the same upward
+            // |o·right| <= tangent (distance + o·forward), and likewise for up
             let wide = o.dot(right).abs() / tangents[0] - o.dot(forward);
             let high = o.dot(up).abs() / tangents[1] - o.dot(forward);
             distance = distance.max(wide).max(high);
@@ -36,7 +37,7 @@ impl Bounds {
     }
 }
 
-/// Corners of an axis-aligned box, grown by points.
+/// An axis-aligned box that grows by adding points.
 #[derive(Clone, Copy)]
 struct Extent {
     min: Vec3,
@@ -62,7 +63,7 @@ impl Extent {
     }
 }
 
-/// Whether each body is ever anywhere else than at the start, by more than rounding.
+/// For each body, true if it ever leaves its start pose by more than rounding.
 pub(crate) fn moving(r: &Recording) -> Vec<bool> {
     let Some(first) = r.frames.first() else { return vec![false; r.bodies.len()] };
     (0..r.bodies.len())
@@ -78,7 +79,8 @@ pub(crate) fn moving(r: &Recording) -> Vec<bool> {
         .collect()
 }
 
-/// Whether each body belongs to a model with coordinates: it may move, even if in this run it rests.
+/// For each body, true if its model has coordinates, so that it may move, even if it rests in this
+/// run.
 fn movable(r: &Recording) -> Vec<bool> {
     let models: BTreeSet<&str> =
         r.coordinates.iter().filter_map(|c| c.split_once('.')).map(|(model, _)| model).collect();
@@ -86,10 +88,10 @@ fn movable(r: &Recording) -> Vec<bool> {
     r.bodies.iter().map(of).collect()
 }
 
-/// The box around all movable bodies over the whole run, and around those that stand near them.
+/// Box around all movable bodies over the whole run, and around fixed bodies near them.
 ///
-/// Half-spaces have no size and count for nothing; a standing body counts if taking it in keeps
-/// the picture from growing by more than half, so that a huge floor does not shrink the rest.
+/// Half-spaces are ignored. A fixed body is included if it enlarges the picture by at most one
+/// half, so that a huge floor does not make the rest small.
 pub fn bounds(r: &Recording) -> Bounds {
     let (moves, movable) = (moving(r), movable(r));
     let mut seen = Extent::EMPTY;
@@ -126,10 +128,11 @@ pub fn bounds(r: &Recording) -> Bounds {
     }
 }
 
-/// Directions in which [`outermost`] looks: a box around what it finds is short by 1 % at most.
+/// Number of directions in [`outermost`]; the box is too small by at most 1 %.
 const DIRECTIONS: usize = 400;
 
-/// A cloud's outermost dots in place of all: a box around them at every frame takes no time.
+/// Replaces a cloud by its support points in many directions, so that its box can be computed
+/// quickly at every frame.
 fn outermost(shape: &DrawnShape) -> Cow<'_, DrawnShape> {
     let DrawnGeometry::Points { points, width, .. } = &shape.geometry else {
         return Cow::Borrowed(shape);
@@ -138,7 +141,7 @@ fn outermost(shape: &DrawnShape) -> Cow<'_, DrawnShape> {
         return Cow::Borrowed(shape);
     }
     let outer = (0..DIRECTIONS).map(|k| {
-        // a spiral over the ball, by equal steps in height and the golden angle
+        // directions on a golden-angle spiral over the sphere, at equal steps in height
         let z = 1.0 - (2 * k + 1) as f64 / DIRECTIONS as f64;
         let (s, c) = (k as f64 * PI * (3.0 - 5.0_f64.sqrt())).sin_cos();
         let across = (1.0 - z * z).sqrt();
@@ -156,7 +159,7 @@ fn outermost(shape: &DrawnShape) -> Cow<'_, DrawnShape> {
     Cow::Owned(DrawnShape { geometry, name: shape.name.clone(), paint: None, ..*shape })
 }
 
-/// Axis-aligned box around a shape; empty for a half-space.
+/// Axis-aligned box around a shape in world coordinates; empty for a half-space.
 fn extent(shape: &DrawnShape, X_WB: &Pose) -> Extent {
     let X_WG = *X_WB * shape.X_BG;
     let R = X_WG.rotation.to_matrix();
@@ -196,7 +199,7 @@ fn extent(shape: &DrawnShape, X_WB: &Pose) -> Extent {
                 e.union(Extent { min: p - reach, max: p + reach })
             })
         }
-        // half-spaces, and kinds of geometry that this version does not know
+        // half-spaces, and geometry unknown to this version
         _ => Extent::EMPTY,
     }
 }

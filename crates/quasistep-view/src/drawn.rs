@@ -1,4 +1,4 @@
-//! What a page draws: shapes, meshes, dots and pictures, as much of them as a page has room for.
+//! Drawn shapes of a page: geometry, meshes, dots and images, reduced to the space available.
 #![allow(non_snake_case)] // frames in monogram notation
 
 use base64::Engine;
@@ -8,30 +8,30 @@ use quasistep_record::{DrawnGeometry, DrawnShape, Paint, Recording};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The shapes of a page, and what was left out so that they fit.
+/// Drawn shapes of a page, and notes about what was left out.
 pub struct Drawn {
     pub shapes: Vec<Value>,
     pub pool: Pool,
-    /// Bytes of the text of both.
+    /// Size of shapes and pool as text, in bytes.
     pub bytes: usize,
     pub left_out: Vec<String>,
 }
 
-/// How much of the shapes is drawn.
+/// Level of detail of the drawn shapes.
 struct Detail {
-    /// One out of how many dots of a cloud.
+    /// One of this many dots of a cloud is drawn.
     dots: usize,
-    /// Whether meshes are painted with pictures.
+    /// True if textures are included.
     pictures: bool,
-    /// Most triangles of a mesh that is drawn.
+    /// Largest number of triangles of a mesh that is drawn.
     triangles: usize,
 }
 
 impl Drawn {
-    /// All shapes, if `most` bytes hold them; else with fewer dots, without pictures, without the largest meshes, in
-    /// this order.
+    /// The drawn shapes within `most` bytes. If necessary, detail is reduced in this order: fewer
+    /// dots, no textures, without the largest meshes.
     pub fn within(r: &Recording, most: usize) -> Self {
-        /// A cloud of fewer dots is no picture of it.
+        /// Smallest number of dots to which a cloud is reduced.
         const FEWEST_DOTS: usize = 20_000;
         let dots = r.shapes.iter().map(|s| n_dots(&s.geometry)).max().unwrap_or(0);
         let mut detail = Detail { dots: 1, pictures: true, triangles: usize::MAX };
@@ -96,7 +96,7 @@ fn n_triangles(g: &DrawnGeometry) -> usize {
     if let DrawnGeometry::Mesh { triangles, .. } = g { triangles.len() } else { 0 }
 }
 
-/// What several shapes may share, stored once: geometries, and addresses of pictures.
+/// Values shared by several shapes and stored once: geometries, and image data URIs.
 #[derive(Default)]
 pub struct Pool {
     known: BTreeMap<String, usize>,
@@ -104,7 +104,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Index of a value.
+    /// Index of a value, which is added if it is new.
     fn place(&mut self, value: Value) -> Value {
         let list = &mut self.list;
         let index = *self.known.entry(value.to_string()).or_insert_with(|| {
@@ -128,7 +128,8 @@ impl Pool {
     }
 }
 
-/// The geometry, of a cloud one dot out of so many, each as much wider.
+/// JSON of a geometry. Of a cloud, one of `one_of` dots is kept and the width of dots is increased
+/// to cover the same area.
 fn geometry(g: &DrawnGeometry, one_of: usize) -> Value {
     match g {
         DrawnGeometry::Sphere { radius } => json!({ "kind": "sphere", "radius": radius }),
@@ -152,7 +153,7 @@ fn geometry(g: &DrawnGeometry, one_of: usize) -> Value {
             json!({
                 "kind": "points",
                 "points": base64(points.flat_map(|v| v.to_le_bytes())),
-                // a light needs no more than seven bits of a direction
+                // seven bits per component are enough for lighting
                 "normals": base64(normals.map(|v| (v * 127.0).round() as i8 as u8)),
                 "width": width * (one_of as f64).sqrt(),
             })

@@ -1,42 +1,42 @@
 use std::path::{Path, PathBuf};
 
-/// A picture could not be made.
+/// Error of making a page, plot or still.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// The file system said no.
+    /// Error of the file system.
     #[error("{}: {source}", file.display())]
     Io {
-        /// File or folder in question.
+        /// The file or folder.
         file: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The recording's parts do not fit each other.
+    /// The recording is inconsistent.
     #[error("cannot draw the recording: {0}")]
     Recording(String),
-    /// This build has no viewer page in it.
+    /// This build does not contain the viewer program.
     #[error(
         "this build has no 3-D page: {0}; install Node.js with npm and build again, or set QUASISTEP_VIEWER_BUNDLE to a built viewer.js"
     )]
     NoBundle(&'static str),
-    /// There is no such frame.
+    /// The frame does not exist.
     #[error("frame {got} of a recording with {n_frames} frames")]
     Frame {
-        /// Frame that was asked for.
+        /// Frame index requested.
         got: usize,
-        /// Frames that there are.
+        /// Number of frames of the recording.
         n_frames: usize,
     },
-    /// A picture of this size cannot be made.
+    /// The size of the picture is zero or too large.
     #[error("a still of {width} x {height} px; each side must be 1 to 8192 px")]
     Size {
-        /// Width asked for, px.
+        /// Width requested, in px.
         width: u32,
-        /// Height asked for, px.
+        /// Height requested, in px.
         height: u32,
     },
-    /// The PNG could not be encoded.
+    /// Error of PNG encoding.
     #[error("png: {0}")]
     Png(String),
 }

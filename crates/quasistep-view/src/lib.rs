@@ -1,6 +1,6 @@
 //! 3-D replay page, plots and stills of quasistep recordings.
 //!
-//! Draws a [`Recording`](quasistep_record::Recording) and knows nothing of the simulator:
+//! Draws a [`Recording`](quasistep_record::Recording); the simulator is not needed:
 //!
 //! - [`write_page`]: one self-contained `view.html` with the scene in 3-D and plots in time, never larger than
 //!   [`MOST_BYTES`];
@@ -8,8 +8,8 @@
 //! - [`still()`], [`strips`]: one frame, or strips of frames, as a PNG, drawn in software: no GPU, no
 //!   browser.
 //!
-//! The page's program is built from `viewer/` by this crate's build script when npm is there.
-//! Without it everything else works, and [`write_page`] says what to install.
+//! The page's program is built from `viewer/` by this crate's build script if npm is available.
+//! Without npm everything else works, and the error of [`write_page`] says what to install.
 
 mod bounds;
 mod drawn;

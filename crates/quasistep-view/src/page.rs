@@ -1,4 +1,4 @@
-//! `view.html`: the recording and the viewer's program in one file.
+//! Writes `view.html`: the recording and the viewer program in one file.
 #![allow(non_snake_case)] // frames in monogram notation
 
 use crate::ViewError;
@@ -15,45 +15,47 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::Path;
 
-/// The viewer's program, three.js with its licence in it; empty if it could not be built.
+/// The viewer program, including three.js with its licence; empty if it could not be built.
 const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/viewer.js"));
-/// Its SHA-256, in base64.
+/// SHA-256 hash of the viewer program, in base64.
 const HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/viewer-hash.txt"));
-/// Why it could not be built.
+/// Reason why the viewer program could not be built.
 const PROBLEM: &str = include_str!(concat!(env!("OUT_DIR"), "/viewer-problem.txt"));
 
-/// What a page may do: run its own program, whose hash follows, and draw the textures in it. It fetches nothing, and a name
-/// that got past the escapes would run nothing.
+/// Content security policy of a page: it may run its own program, whose hash is appended, and show
+/// embedded textures. It may not load anything else, so injected code would not run.
 const POLICY: &str = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none';";
 
-/// Whether this build has the viewer's program in it.
+/// True if this build contains the viewer program.
 pub fn has_page() -> bool {
     !BUNDLE.is_empty()
 }
 
-/// Most bytes of a page: more takes a browser seconds to open, and mail does not carry it.
+/// Largest page, in bytes. Larger ones take seconds to open in a browser and cannot be sent by
+/// mail.
 pub const MOST_BYTES: usize = 20_000_000;
-/// Most bytes of what is drawn, of the [`MOST_BYTES`]: the rest is for what moves.
+/// Largest part of [`MOST_BYTES`] for drawn shapes; the rest is for frames.
 const MOST_BYTES_DRAWN: usize = 10_000_000;
-/// Frames of the sample that tells how many bytes a frame takes.
+/// Number of frames from which the size of a frame is estimated.
 const SAMPLED_FRAMES: usize = 100;
 
 /// A page that replays a recording.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Its text.
+    /// Text of the HTML page.
     pub html: String,
-    /// What of the recording is not in it, so that it stays within [`MOST_BYTES`]; empty if all is.
+    /// Notes about what was left out to stay within [`MOST_BYTES`]; empty if everything is
+    /// included.
     pub left_out: Vec<String>,
 }
 
-/// Writes a page that replays the recording: one file, opens from disk, needs no network. Returns what was left out
-/// of it.
+/// Writes a page that replays the recording: a single file that opens from disk without network.
+/// Returns notes about what was left out.
 ///
 /// # Errors
 ///
-/// [`ViewError::NoBundle`] if this build has no viewer, [`ViewError::Recording`] if the recording
-/// is inconsistent, [`ViewError::Io`] if the file cannot be written.
+/// [`ViewError::NoBundle`] if this build has no viewer; [`ViewError::Recording`] if the recording
+/// is inconsistent; [`ViewError::Io`] if the file cannot be written.
 pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, ViewError> {
     let page = page(recording)?;
     write_whole(path, |out| out.write_all(page.html.as_bytes()))
@@ -61,11 +63,11 @@ pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, Vie
     Ok(page.left_out)
 }
 
-/// The page that [`write_page`] writes.
+/// Makes the page that [`write_page`] writes.
 ///
 /// # Errors
 ///
-/// As [`write_page`], without the file.
+/// As for [`write_page`], except file errors.
 pub fn page(recording: &Recording) -> Result<Page, ViewError> {
     if !has_page() {
         return Err(ViewError::NoBundle(PROBLEM));
@@ -95,7 +97,7 @@ pub fn page(recording: &Recording) -> Result<Page, ViewError> {
     Ok(Page { html, left_out })
 }
 
-/// All of the recording that the page needs: names as JSON, numbers as base64.
+/// The data of the recording for the page: names as JSON, numbers as base64.
 fn data(r: &Recording, drawn: &Drawn, frames: &Value, thinned: &str) -> Value {
     let fit = bounds(r);
     let still = |b: usize| r.frames.first().map_or(Pose::IDENTITY, |f| f.X_WB[b]);
@@ -116,13 +118,14 @@ fn data(r: &Recording, drawn: &Drawn, frames: &Value, thinned: &str) -> Value {
     })
 }
 
-/// Bodies whose poses stand in every frame; the others stand still.
+/// Indices of the bodies whose poses are stored in every frame; the others are fixed.
 fn moving_bodies(r: &Recording) -> Vec<usize> {
     let moves = moving(r);
     (0..r.bodies.len()).filter(|&b| moves[b]).collect()
 }
 
-/// As many frames as `room` bytes hold, evenly spread, and one out of how many they are.
+/// As many evenly spaced frames as fit into `room` bytes, as JSON. Also returns n if every n-th
+/// frame is included.
 fn frames_within(r: &Recording, room: usize) -> Result<(Value, usize), ViewError> {
     let mut every = r.frames.len().div_ceil(SAMPLED_FRAMES).max(1);
     let size = |frames: &Value| frames.to_string().len();
@@ -130,7 +133,7 @@ fn frames_within(r: &Recording, room: usize) -> Result<(Value, usize), ViewError
     if every == 1 && size(&sample) <= room {
         return Ok((sample, 1));
     }
-    // the sample's size is that of one out of `every` frames
+    // the sample was taken as one of `every` frames
     every = (every * size(&sample)).div_ceil(room.max(1)).clamp(1, r.frames.len().max(1));
     loop {
         let kept = frames(r, every)?;
@@ -141,10 +144,11 @@ fn frames_within(r: &Recording, room: usize) -> Result<(Value, usize), ViewError
     }
 }
 
-/// Every n-th frame as columns, each compressed: what the page's program reads in `Run.read`.
+/// Every n-th frame as compressed columns, in the format that the page's program reads in
+/// `Run.read`.
 fn frames(r: &Recording, every: usize) -> Result<Value, ViewError> {
     let moving = moving_bodies(r);
-    // names of quaternions keep their sign from frame to frame
+    // the sign of quaternions is continued from frame to frame
     let q = r.continuous_q();
     let kept: Vec<usize> = r.every(every).collect();
     let frames = || kept.iter().map(|&k| &r.frames[k]);
@@ -202,7 +206,8 @@ fn ordinal(n: usize) -> String {
     format!("{n}{suffix}")
 }
 
-/// What the steps say of uniqueness, each answer once and its number for every frame; null if none says anything.
+/// Uniqueness answers of the steps: the different answers, and the index of each frame's answer;
+/// null if there are none.
 fn uniqueness<'a>(frames: impl Iterator<Item = &'a Frame>) -> Value {
     let mut answers = Vec::new();
     let mut said = Vec::new();
@@ -229,7 +234,7 @@ fn uniqueness<'a>(frames: impl Iterator<Item = &'a Frame>) -> Value {
     if answers.is_empty() { Value::Null } else { json!({ "answers": answers, "steps": steps }) }
 }
 
-/// JSON inside a script element: no name can close the element or open a comment.
+/// Escapes JSON for a script element, so that no name can end the element or begin a comment.
 fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

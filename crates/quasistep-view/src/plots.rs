@@ -1,4 +1,4 @@
-//! The plots of a run: `plots/*.svg`.
+//! Plots of a run: `plots/*.svg`.
 
 use crate::ViewError;
 use crate::plot::{Axis, Figure, Line, PALETTE, Panel, Series};
@@ -6,22 +6,27 @@ use quasistep_record::{Frame, Mode, Recording, quaternion_starts, write_whole};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// A name and one value per frame.
+/// Name and values of a line, one value per frame.
 type Column = (String, Vec<f64>);
 
-/// Most lines a panel holds before the eye gives up.
+/// Most lines in a panel.
 const PER_PANEL: usize = 8;
 
-/// Writes the plots of a run into `dir`, which is made if it is missing; returns the files.
+/// Writes the plots of a run into `dir`, which is created if missing. Returns the files.
 ///
-/// `joints.svg` (commanded coordinates with their commands), `efforts.svg` (drive forces),
-/// `bodies.svg` (the passive coordinates that move most), `forces.svg` (normal force of the body
-/// pairs that carry most, and their torques about the normal if there are any), `contacts.svg` (number of contacts by mode). What a run does not have
-/// is not written.
+/// Plots without data are not written.
+///
+/// | file | content |
+/// |---|---|
+/// | `joints.svg` | commanded coordinates and their commands |
+/// | `efforts.svg` | drive forces |
+/// | `bodies.svg` | the passive coordinates that move most |
+/// | `forces.svg` | normal forces of the body pairs with the largest ones, and their torques about the normal |
+/// | `contacts.svg` | number of contacts by mode |
 ///
 /// # Errors
 ///
-/// [`ViewError::Recording`] if the recording is inconsistent, [`ViewError::Io`] otherwise.
+/// [`ViewError::Recording`] if the recording is inconsistent; [`ViewError::Io`] otherwise.
 pub fn write_plots(recording: &Recording, dir: &Path) -> Result<Vec<PathBuf>, ViewError> {
     recording.check().map_err(ViewError::Recording)?;
     std::fs::create_dir_all(dir).map_err(|e| ViewError::io(dir, e))?;
@@ -56,7 +61,7 @@ fn titled(r: &Recording, what: &str) -> Figure {
     Figure::new(format!("{name}: {what}"))
 }
 
-/// Commanded coordinates (solid) with their commands (dashed), four pairs to a panel.
+/// Plots commanded coordinates (solid) and their commands (dashed), four pairs per panel.
 fn joints(r: &Recording) -> Option<Figure> {
     if r.commands.is_empty() {
         return None;
@@ -64,7 +69,7 @@ fn joints(r: &Recording) -> Option<Figure> {
     let t = times(r);
     let q = r.continuous_q();
     let mut figure = titled(r, "joints (solid) and their commands (dashed)");
-    // commands of frames are those of no coordinate
+    // commands of frames have no coordinate
     let of_joint = |i: &usize| r.coordinate(&r.commands[*i]).is_some();
     let indices: Vec<usize> = (0..r.commands.len()).filter(of_joint).collect();
     for group in indices.chunks(PER_PANEL / 2) {
@@ -85,7 +90,7 @@ fn joints(r: &Recording) -> Option<Figure> {
     Some(figure)
 }
 
-/// Drive forces of the commanded coordinates.
+/// Plots drive forces of the commanded coordinates.
 fn efforts(r: &Recording) -> Option<Figure> {
     if r.commands.is_empty() || r.frames.len() < 2 {
         return None;
@@ -104,8 +109,8 @@ fn efforts(r: &Recording) -> Option<Figure> {
     Some(figure)
 }
 
-/// Passive coordinates, the ones that move most: one panel for each of x, y, z, for the angle
-/// that orientations have turned since the start, and for everything else.
+/// Plots the passive coordinates that move most. There is one panel for each of x, y, z, one for
+/// the angle of orientations since the start, and one for all other coordinates.
 fn bodies(r: &Recording) -> Option<Figure> {
     let t = times(r);
     let q = r.continuous_q();
@@ -135,7 +140,7 @@ fn bodies(r: &Recording) -> Option<Figure> {
                 Some((joint, "z")) => (2, joint),
                 _ => (4, name.as_str()),
             };
-            // a slide that is itself called x, y or z has no name in front but its model's
+            // a slide that is itself named x, y or z has only its model's name as prefix
             let whole = !joint.contains('.');
             panels[panel].1.push((if whole { name } else { joint }.to_owned(), column));
         }
@@ -159,7 +164,7 @@ fn bodies(r: &Recording) -> Option<Figure> {
     (!figure.panels.is_empty()).then_some(figure)
 }
 
-/// Normal force of the pairs of bodies that carry most, and their torque about the normal.
+/// Plots normal forces and torques about the normal of the body pairs with the largest ones.
 fn forces(r: &Recording) -> Option<Figure> {
     let normal = pair_panel(r, "normal force (N)", Frame::normal_force)?;
     let spins = r.frames.iter().flat_map(|f| &f.contacts).any(|c| c.spin != 0.0);
@@ -169,7 +174,8 @@ fn forces(r: &Recording) -> Option<Figure> {
     Some(spin.flatten().into_iter().fold(figure, Figure::panel))
 }
 
-/// A quantity of the pairs of bodies where it is largest, summed over their contacts.
+/// Plots a quantity of body pairs, summed over their contacts, for the pairs with the largest
+/// values.
 fn pair_panel(
     r: &Recording,
     label: &str,
@@ -195,13 +201,13 @@ fn pair_panel(
         panel = panel.title(format!("{} of {total} pairs that carry most", columns.len()));
     }
     for (name, values) in columns {
-        // frame 0 is before the first step: no force is known there
+        // skip frame 0, which has no forces because it is before the first step
         panel = panel.series(Series::new(name, &t[1..], &values[1..]));
     }
     Some(panel)
 }
 
-/// Number of contacts by mode.
+/// Plots the number of contacts by mode.
 fn contacts(r: &Recording) -> Option<Figure> {
     if r.frames.iter().all(|f| f.contacts.is_empty()) {
         return None;
@@ -218,17 +224,18 @@ fn contacts(r: &Recording) -> Option<Figure> {
     Some(titled(r, "contacts by mode").panel(panel))
 }
 
-/// The columns with the largest measure, at most a panel full, in their old order.
+/// The columns with the largest measure, at most one panel, in their original order.
 fn widest<T>(columns: Vec<T>, measure: impl Fn(&T) -> f64) -> Vec<T> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
     let sizes: Vec<f64> = columns.iter().map(measure).collect();
-    // a stable sort: equal columns stay in the order of the recording
+    // a stable sort keeps the recording's order at ties
     order.sort_by(|&i, &j| sizes[j].total_cmp(&sizes[i]));
     order.truncate(PER_PANEL);
     columns.into_iter().enumerate().filter(|(i, _)| order.contains(i)).map(|(_, c)| c).collect()
 }
 
-/// An axis that does not blow up rounding noise: what moves less than a nanometre stands still.
+/// Vertical axis whose range is at least a nanometre around constant values, so that rounding noise
+/// is not magnified.
 fn still_axis(label: &str, columns: &[Column]) -> Axis {
     let axis = Axis::linear(label);
     let all: Vec<f64> = columns.iter().flat_map(|(_, c)| c.iter().copied()).collect();
@@ -249,7 +256,7 @@ fn spread(column: &[f64]) -> f64 {
 
 /// Angle between two orientations, in degrees.
 fn turned(a: &[f64], b: &[f64]) -> f64 {
-    // the half-angle from its sine and cosine: arccos alone loses small angles
+    // half angle from sine and cosine: arccos alone is inaccurate for small angles
     let dot: f64 = a.iter().zip(b).map(|(x, y)| x * y).sum();
     let chord =
         |sign: f64| a.iter().zip(b).map(|(x, y)| (x - sign * y).powi(2)).sum::<f64>().sqrt();
@@ -262,13 +269,13 @@ mod tests {
     use super::turned;
     use quasistep_math::{Quat, Vec3};
 
-    /// The angle of a rotation is the one it was made with, also when it is tiny.
+    /// The angle between rotations is accurate, also for tiny angles.
     #[test]
     fn turned_angle_is_exact() {
         for angle in [1e-9, 0.1, 1.0, 3.0] {
             let q = Quat::from_axis_angle(Vec3::Y, angle).to_array();
             let got = turned(&[1.0, 0.0, 0.0, 0.0], &q).to_radians();
-            // a few roundings of numbers of size 1 in the chord
+            // a few units of rounding in the chord
             assert!((got - angle).abs() < 1e-12, "{got} {angle}");
             let other = q.map(|c| -c);
             assert!((turned(&[1.0, 0.0, 0.0, 0.0], &other).to_radians() - angle).abs() < 1e-12);

@@ -1,11 +1,11 @@
-//! What a camera sees by default.
+//! Default bounds of a camera.
 mod common;
 
 use common::push;
 use quasistep_math::Vec3;
 use quasistep_view::bounds;
 
-/// In a run where nothing moves, bodies that could are seen all the same, each of them whole.
+/// If nothing moves, bodies that could move are still inside the bounds.
 #[test]
 fn bodies_that_rest_are_seen() {
     let mut run = push();

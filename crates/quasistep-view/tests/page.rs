@@ -1,4 +1,4 @@
-//! The page in a real browser: it opens from disk, plays, and shows the box where it is.
+//! The page in a real browser: it opens from disk, plays, and shows the box at its position.
 mod common;
 
 use common::{N_FRAMES, Picture, Scratch, is_box_red, push, scan};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 
-/// The browser: `CHROMIUM`, or one on the path. These tests must not pass without one.
+/// The browser: `CHROMIUM`, or one on the path. Without a browser these tests must fail.
 fn chromium() -> PathBuf {
     if let Some(path) = std::env::var_os("CHROMIUM") {
         return path.into();
@@ -23,11 +23,11 @@ fn chromium() -> PathBuf {
         )
 }
 
-/// One browser at a time: two that draw in software starve one another.
+/// One browser at a time: two would compete for the processor in software rendering.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Opens `page#hash` without a window, lets it run for 10 s of its own time, and returns what the
-/// browser printed. The page must have no complaint.
+/// Opens `page#hash` headless, runs it for 10 s of virtual time, and returns the browser's output.
+/// The page must report no error.
 fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
     let output = browse_any(dir, page, hash, flags);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -39,7 +39,7 @@ fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
     output
 }
 
-/// [`browse`] of a page that may complain.
+/// Runs the browser as [`browse`], for a page that may report errors.
 fn browse_any(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
     assert!(
         quasistep_view::has_page(),
@@ -72,7 +72,7 @@ fn browse_any(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output 
     output
 }
 
-/// The page's element after it has run.
+/// The HTML of the page after it has run.
 fn dom(dir: &Scratch, page: &Path, hash: &str) -> String {
     String::from_utf8(browse(dir, page, hash, &["--dump-dom"]).stdout).unwrap()
 }
@@ -97,7 +97,7 @@ fn written(name: &str) -> (Scratch, PathBuf) {
     (dir, page)
 }
 
-/// The scene alone, from the front: x runs to the right.
+/// The scene only, from the front: x runs to the right.
 const BARE: &str = "ui=0&view=front&points=0&forces=0";
 
 #[test]
@@ -107,20 +107,20 @@ fn the_page_shows_the_box_where_it_is() {
     let late = screenshot(&dir, &page, &format!("{BARE}&t=4"));
     let (n_early, [x_early, y_early]) = early.find(is_box_red);
     let (n_late, [x_late, y_late]) = late.find(is_box_red);
-    // the box is 0.3 m wide and has moved 0.6 m: two of its own widths to the right
+    // the box is 0.3 m wide and has moved 0.6 m to the right, twice its width
     let width = (n_early as f64).sqrt();
     assert!(n_early > 2000 && n_late > 2000, "{n_early} and {n_late} red pixels");
     let moved = (x_late - x_early) / width;
     assert!((1.7..2.3).contains(&moved), "moved by {moved} of its widths");
     assert!((y_late - y_early).abs() < 0.1 * width, "it stays on the floor");
-    // nothing changes far from where it went
+    // nothing changes far from its path
     let (changed, _) = early.changes(&late, 30);
     assert!(changed > 2000 && changed < 900 * 600 / 4, "{changed} pixels changed");
     let again = screenshot(&dir, &page, &format!("{BARE}&t=4"));
     assert_eq!(late.changes(&again, 2).0, 0, "a picture can be made again");
 }
 
-/// Between frames the page interpolates: at half the way between two frames the box is there too.
+/// The page interpolates between frames: halfway in time, the box is halfway.
 #[test]
 fn the_page_moves_smoothly_between_frames() {
     let dir = Scratch::new("smooth");
@@ -131,7 +131,7 @@ fn the_page_moves_smoothly_between_frames() {
     let x = |t: f64| screenshot(&dir, &page, &format!("{BARE}&t={t}")).find(is_box_red).1[0];
     let (early, middle, late) = (x(1.0), x(2.5), x(4.0));
     let share = (middle - early) / (late - early);
-    // perspective and the turn of the box shift the mean a little
+    // perspective and the rotation of the box shift the mean slightly
     assert!((share - 0.5).abs() < 0.03, "{share} of the way at half time");
 }
 
@@ -142,11 +142,11 @@ fn the_page_plays() {
     assert_eq!(attribute(&paused, "data-status"), Some("ready"), "{paused:.300}");
     assert_eq!(attribute(&paused, "data-errors"), Some("0"));
     assert_eq!(attribute(&paused, "data-time"), Some("0.5"));
-    // a loaded machine draws two or three frames in all: one of 0.1 s must be enough
+    // a loaded machine draws two or three frames only: one step of 0.1 s must be enough
     let playing = dom(&dir, &page, "t=0.5&play=1&loop=0&speed=4");
     let time: f64 = attribute(&playing, "data-time").unwrap().parse().unwrap();
     assert!(time > 0.6 && time <= 4.0, "it plays: t = {time}");
-    // frames it drew while it played were no errors either
+    // no errors occurred while playing
     assert_eq!(attribute(&playing, "data-errors"), Some("0"));
 }
 
@@ -162,7 +162,7 @@ fn contacts_and_plots_are_drawn() {
         .0
     };
     let orange = |p: &Picture| {
-        // far more green than blue, unlike the red of the box; less green than sand
+        // green of the dots: much more green than blue, less green than the sand colour
         p.find(|c| {
             let [r, g, b] = c.map(i16::from);
             r > 160 && g > b + 45 && 3 * g < 2 * r
@@ -179,8 +179,8 @@ fn contacts_and_plots_are_drawn() {
     assert!(right.count() > 200, "plots stand beside the scene");
 }
 
-/// Dots make the same disc as the ball they lie on, lit as its surface; a hundred thousand of them
-/// make a page of a few MB.
+/// Dots show the same disc as the ball on which they lie, with its shading; a hundred thousand of
+/// them make a page of a few MB.
 #[test]
 fn the_page_shows_clouds() {
     let dir = Scratch::new("cloud");
@@ -206,7 +206,7 @@ fn the_page_shows_clouds() {
     assert_eq!(attribute(&dom, "data-errors"), Some("0"));
 }
 
-/// What a step says of other answers stands below the scene, and in place of it nothing where it says nothing.
+/// The uniqueness text of a step is shown below the scene, and hidden for steps without one.
 #[test]
 fn the_page_says_what_else_could_have_come_out() {
     let dir = Scratch::new("uniqueness");
@@ -237,7 +237,7 @@ fn the_page_says_what_else_could_have_come_out() {
     let said = |t: f64| {
         let dom = dom(&dir, &page, &format!("t={t}"));
         assert_eq!(attribute(&dom, "data-errors"), Some("0"));
-        // the program has the same words; the element comes after it
+        // the program contains the same words, so search the element after it
         let element = dom.split("<div id=\"uniqueness\"").last().unwrap();
         element.split("</div>").next().unwrap().to_owned()
     };
@@ -248,7 +248,8 @@ fn the_page_says_what_else_could_have_come_out() {
     assert_eq!(text.matches("friction may be split").count(), 1, "an answer is kept once");
 }
 
-/// One file, no network, no way out of a script element through a name, the licence in it.
+/// The page is one file, uses no network, escapes names in its script element, and includes the
+/// licence.
 #[test]
 fn the_page_is_self_contained() {
     let (dir, page) = written("contained");
@@ -264,7 +265,7 @@ fn the_page_is_self_contained() {
     );
 }
 
-/// Whatever is put into a page beside its program does not run, and nothing is fetched.
+/// Injected code in a page does not run, and nothing is loaded.
 #[test]
 fn the_page_runs_its_own_program_alone() {
     let (dir, page) = written("policy");
@@ -289,13 +290,13 @@ fn the_page_runs_its_own_program_alone() {
         for name in ["data-inline", "data-fetched", "data-handler"] {
             assert_eq!(attribute(&dom, name), seen, "{name}");
         }
-        // the page's own program works in either
+        // the page's own program works in both cases
         assert_eq!(attribute(&dom, "data-status"), Some("ready"), "{dom:.300}");
         assert_eq!(attribute(&dom, "data-time"), Some("2"));
     }
 }
 
-/// Where WebGL is missing the page says so, and the rest works.
+/// Without WebGL the page says so, and everything else works.
 #[test]
 fn the_page_says_when_webgl_is_missing() {
     let (dir, page) = written("no-webgl");
@@ -314,7 +315,7 @@ fn the_page_says_when_webgl_is_missing() {
     assert_eq!(attribute(&dom, "data-time"), Some("2"));
 }
 
-/// Recordings with little in them open as well.
+/// Recordings with little content can be opened.
 #[test]
 fn small_recordings_open() {
     let dir = Scratch::new("small");
@@ -334,14 +335,14 @@ fn small_recordings_open() {
     }
 }
 
-/// A page never grows beyond its bound: it shows fewer frames, and fewer dots, and says so.
+/// A page stays within its size limit: it contains fewer frames or dots, and says so.
 #[test]
 fn a_long_recording_is_thinned() {
     let dir = Scratch::new("thinned");
     let page = dir.file("view.html");
     let mut long = push();
     let contact = long.frames[20].contacts[0];
-    // digits that do not compress
+    // digits that cannot be compressed
     let noise = |k: usize, i: usize| (((k * 977 + i) as f64).sin() * 43758.5453).fract();
     let frame = |k: usize| {
         let mut frame = long.frames[20].clone();

@@ -1,4 +1,4 @@
-//! Figures are well-formed and say what they were told; the plots of a run are written.
+//! Figures are well-formed SVG with the given contents, and the plots of a run are written.
 mod common;
 
 use common::{Scratch, push};
@@ -6,7 +6,7 @@ use quasistep_record::Recording;
 use quasistep_view::plot::{Axis, Color, Figure, Line, Mark, Marker, PALETTE, Panel, Series};
 use quasistep_view::write_plots;
 
-/// Every kind of thing that a figure can hold.
+/// A figure with every kind of content.
 fn everything() -> Figure {
     let x: Vec<f64> = (1..=40).map(|k| 0.05 * f64::from(k)).collect();
     let decay: Vec<f64> = x.iter().map(|x| 10_f64.powf(-3.0 * x)).collect();
@@ -39,7 +39,7 @@ fn everything() -> Figure {
     Figure::new("Names with <b>, & and \u{1}").columns(2).panel(log).panel(drawn)
 }
 
-/// Texts of a figure, in order.
+/// Text elements of a figure, in order.
 fn texts(svg: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{e}\n{svg}"));
     let nodes = document.descendants().filter(|n| n.has_tag_name("text"));
@@ -68,7 +68,7 @@ fn a_figure_is_well_formed_and_holds_its_words() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "a number has no place");
 }
 
-/// Values without a place on the axes break lines and never reach the file.
+/// Values that cannot be drawn on the axes interrupt lines and do not appear in the file.
 #[test]
 fn values_that_are_not_finite_leave_gaps() {
     let x = [0.0, 1.0, 2.0, 3.0, 4.0, f64::INFINITY];
@@ -82,7 +82,7 @@ fn values_that_are_not_finite_leave_gaps() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
 
-/// One unit is equally long on both axes of an equal panel: a circle's box is a square.
+/// With equal aspect, both axes have the same scale: the bounding box of a circle is a square.
 #[test]
 fn equal_axes_keep_a_circle_round() {
     let angles = (0..=64).map(|k| f64::from(k) * std::f64::consts::TAU / 64.0);
@@ -133,7 +133,7 @@ fn the_plots_of_a_run_name_its_parts() {
     }
 }
 
-/// Runs that stopped at once, or have no drives, still get the plots that they can have.
+/// Runs that stopped immediately, or have no drives, get those plots for which there are data.
 #[test]
 fn short_runs_have_few_plots() {
     let dir = Scratch::new("short");

@@ -1,4 +1,4 @@
-//! Stills show what is there, where it is.
+//! Stills show bodies at their positions.
 mod common;
 
 use common::{decode, is_box_red, push, scan};
@@ -17,7 +17,8 @@ fn shot(frame: usize, camera: &Camera, options: &StillOptions) -> common::Pictur
     decode(&still(&push(), frame, camera, WIDTH, HEIGHT, options).unwrap())
 }
 
-/// From the front x runs to the right: the box's place in the picture follows its pose.
+/// Seen from the front, x runs to the right: the position of the box in the picture follows its
+/// pose.
 #[test]
 fn the_box_is_drawn_where_it_is() {
     let camera = camera(Vec3::Y);
@@ -25,7 +26,7 @@ fn the_box_is_drawn_where_it_is() {
     for frame in [0, 25, 40] {
         let (count, [x, y]) = shot(frame, &camera, &BARE).find(is_box_red);
         let p = recording.frames[frame].X_WB[1].translation;
-        // perspective: the front face, 0.15 m nearer, is what one sees
+        // the front face, 0.15 m nearer, is visible in perspective
         let depth = p.y - 0.15 - camera.eye.y;
         let scale = 0.5 * f64::from(HEIGHT) / (0.5 * camera.fov_y).tan() / depth;
         let wanted = [
@@ -33,8 +34,8 @@ fn the_box_is_drawn_where_it_is() {
             0.5 * f64::from(HEIGHT) - scale * (p.z - camera.target.z),
         ];
         let side = 0.3 * scale;
-        // turning shows a second side and makes the outline up to 1.4 sides wide; the finger
-        // and the ball hide a little
+        // rotation shows a second side and widens the outline up to 1.4 times; the finger and the
+        // ball hide a small part
         assert!((x - wanted[0]).abs() < 0.15 * side, "frame {frame}: x {x}, expected {wanted:?}");
         assert!((y - wanted[1]).abs() < 0.15 * side, "frame {frame}: y {y}, expected {wanted:?}");
         let area = count as f64 / (side * side);
@@ -61,7 +62,7 @@ fn frames_differ_and_contacts_can_be_left_out() {
     assert!(hull.changes(&last, 20).0 > 300, "the hull is dark, the box is red");
 }
 
-/// A body with collision shapes alone is no ghost.
+/// A body without visual shapes is drawn by its collision shapes.
 #[test]
 fn a_body_without_visual_shapes_is_shown_by_its_collision_shapes() {
     let mut recording = push();
@@ -74,8 +75,8 @@ fn a_body_without_visual_shapes_is_shown_by_its_collision_shapes() {
     assert!(picture.find(is_box_red).0 > 500);
 }
 
-/// The sun stands before the scene, to the right and above: right beside the box on its left,
-/// behind it, the floor is darker than far away.
+/// The sun is in front of the scene, to the right and above. So the floor on the left of the box,
+/// behind it, is darker than far away.
 #[test]
 fn the_box_throws_a_shadow() {
     let camera = camera(Vec3::new(0.0, 0.0, -1.0));
@@ -87,7 +88,7 @@ fn the_box_throws_a_shadow() {
         let [r, g, b] = picture.rgb[row as usize * picture.width + column as usize];
         f64::from(r) + f64::from(g) + f64::from(b)
     };
-    // the box ends at x -0.45, y 0.15 and is 0.3 high; shadows fall along (-0.45, 0.55)
+    // the box ends at x = −0.45, y = 0.15 and is 0.3 high; shadows fall along (−0.45, 0.55)
     let (shadow, sun) = (at(-0.40, 0.21), at(0.12, -0.27));
     assert!(shadow < 0.85 * sun, "{shadow} against {sun}");
 }
@@ -102,7 +103,7 @@ fn what_cannot_be_drawn_is_said() {
     assert_eq!(say(0, 0), "a still of 0 x 10 px; each side must be 1 to 8192 px");
 }
 
-/// A strip shows each of its frames as a still does, beside and below one another.
+/// The pictures in a strip are equal to stills of the same frames.
 #[test]
 fn a_strip_is_made_of_stills() {
     let recording = push();
@@ -137,7 +138,7 @@ fn a_spin_torque_is_drawn() {
     assert!((20..3000).contains(&count), "{count} pixels of arrows around normals");
 }
 
-/// A ball of dots is as large as the ball, lit from the sun's side, and closed.
+/// A ball of dots has the size of the ball, is lit from the sun's side, and has no gaps.
 #[test]
 fn a_cloud_is_drawn_where_it_is() {
     for (n, with_normals) in [(3000, true), (60_000, true), (60_000, false)] {
@@ -155,7 +156,8 @@ fn a_cloud_is_drawn_where_it_is() {
         let radius = 0.15 * scale;
         assert!((x - wanted[0]).abs() < 0.1 * radius, "{n}: x {x}, expected {wanted:?}");
         assert!((y - wanted[1]).abs() < 0.1 * radius, "{n}: y {y}, expected {wanted:?}");
-        // dots stand out at the rim by half their width; in the shade red is too dark to count
+        // dots extend beyond the outline by half their width; shaded pixels are too dark to count
+        // as red
         let area = count as f64 / (std::f64::consts::PI * radius * radius);
         assert!((0.85..1.2).contains(&area), "{n}: {area} of the disc");
         let brightness = |dx: f64, dy: f64| {

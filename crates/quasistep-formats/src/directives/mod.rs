@@ -1,6 +1,8 @@
-//! Drake's model directives: files of models, welded together, with frames, filters and starts.
+//! Drake's model directives: model files, welds between them, frames, collision filters, start
+//! positions.
 //!
-//! Every model becomes an instance with a name, before which the names of the directives around it stand: `left::arm::link_7`.
+//! Every model becomes an instance with a name. The names of enclosing namespaces precede it:
+//! `left::arm::link_7`.
 
 mod transform;
 
@@ -19,13 +21,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use transform::Transform;
 
-/// Parts of a scoped name stand between these.
+/// Separator of scoped names.
 const SCOPE: &str = "::";
-/// The name of what does not move, in every namespace.
+/// Name of the world in every namespace.
 const WORLD: &str = "world";
-/// Files within files; real ones have some three.
+/// Most levels of directives files that include one another; real files have about three.
 const MOST_DEEP: usize = 32;
-/// Directives of a file and those that it names; a file may be named many times. Names are looked for among all that came before.
+/// Most directives, counting included files each time they are included. Each name is searched
+/// among all before it, so the cost is quadratic.
 const MOST_DIRECTIVES: usize = 10_000;
 
 const DIRECTIVES: [&str; 6] = [
@@ -37,22 +40,23 @@ const DIRECTIVES: [&str; 6] = [
     "add_directives",
 ];
 
-/// Reads a file of directives.
+/// Reads a directives file.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
     let mut stage = Stage::new(path, options);
     stage.file(path, "", None)?;
     stage.into_description()
 }
 
-/// A model that a file names.
+/// A model named by a file.
 pub(crate) struct Instance<'n> {
     pub name: &'n str,
     pub path: PathBuf,
-    /// Where the file is named.
+    /// Place in the file that names the model.
     pub spot: Spot,
 }
 
-/// Reads directives that the file `asker` names beside models of its own, which stand before them; both have a place that names it.
+/// Reads the directives in file `path`, which file `asker` names. `models` are further models named
+/// by `asker`; they come before the directives.
 pub(crate) fn read_after<'n>(
     asker: &Path,
     options: &Options,
@@ -67,24 +71,24 @@ pub(crate) fn read_after<'n>(
     stage.into_description()
 }
 
-/// Where models are set up.
+/// State of reading directives.
 struct Stage<'o> {
     options: &'o Options,
     mechanism: Mechanism,
     library: Library<'o>,
-    /// Files of directives that are open, the first one first.
+    /// Directives files being read, outermost first.
     open: Vec<PathBuf>,
     directives: usize,
 }
 
-/// The file, folder and names that directives stand in.
+/// File, folder and namespace of the current directives.
 struct Scope<'s> {
     dir: &'s Path,
     namespace: &'s str,
 }
 
 impl Scope<'_> {
-    /// The full name of what has this name here.
+    /// Full name of `name` in this scope.
     fn name(&self, name: &str) -> String {
         if name == WORLD { name.to_owned() } else { join(self.namespace, name) }
     }
@@ -98,7 +102,7 @@ fn join(namespace: &str, name: &str) -> String {
     }
 }
 
-/// The namespace of a scoped name, and the rest.
+/// Splits a scoped name into its namespace and its last part.
 fn split(name: &str) -> (&str, &str) {
     name.rsplit_once(SCOPE).unwrap_or(("", name))
 }
@@ -119,7 +123,7 @@ impl<'o> Stage<'o> {
         self.mechanism.into_description()
     }
 
-    /// Follows the directives in a file; `at` names it, if another one does.
+    /// Executes the directives of a file; `at` is the directive that includes it, if any.
     fn file(
         &mut self,
         path: &Path,
@@ -176,7 +180,7 @@ impl<'o> Stage<'o> {
         }
     }
 
-    /// The file that a directive names.
+    /// Path of the file that a directive names.
     fn find(&self, at: &At<'_>, scope: &Scope<'_>) -> Result<PathBuf, SceneError> {
         let places = Places { dir: scope.dir, packages: &self.options.packages };
         places.find(at.text()?).map_err(|why| at.error(why))
@@ -207,7 +211,7 @@ impl<'o> Stage<'o> {
         self.file(&path, &namespace, Some(file))
     }
 
-    /// A namespace is a model instance.
+    /// Error unless the namespace is that of a model instance.
     fn need_group(&self, name: &str, at: &At<'_>) -> Result<(), SceneError> {
         let groups = &self.mechanism.groups;
         if groups.iter().any(|group| group == name) {
@@ -246,12 +250,12 @@ impl<'o> Stage<'o> {
         Ok(())
     }
 
-    /// Start of a joint of the model whose connections begin at `first`.
+    /// Sets start coordinates of a joint of the model whose connections begin at index `first`.
     fn start(&mut self, name: &str, first: usize, at: &At<'_>) -> Result<(), SceneError> {
         let values = if at.is_list() { at.numbers("")? } else { vec![at.number("")?] };
         let hinges = [format!("{name}_axis"), format!("{name}_axis2")];
         let joints = &mut self.mechanism.connections[first..];
-        // a universal joint is two hinges
+        // a universal joint was split into two hinges
         if values.len() == 2 && joints.iter().any(|c| c.joint.name == hinges[0]) {
             for (hinge, value) in hinges.iter().zip(values) {
                 for connection in joints.iter_mut().filter(|c| c.joint.name == *hinge) {
@@ -266,7 +270,7 @@ impl<'o> Stage<'o> {
         };
         let joint = &mut joints[k].joint;
         let values = match (joint.kind, values.as_slice()) {
-            // Drake's ball joint has the angles of roll, pitch and yaw
+            // Drake's ball joint has roll, pitch and yaw as coordinates
             (JointKind::Ball, &[roll, pitch, yaw]) => {
                 Quat::from_rpy([roll, pitch, yaw]).to_array().to_vec()
             }
@@ -280,7 +284,8 @@ impl<'o> Stage<'o> {
         Ok(())
     }
 
-    /// Where a free body of a model starts. In a frame that is not the world's it hangs on the body of that frame, free.
+    /// Sets the start pose of a free body of a model. If it is given in a frame other than the
+    /// world's, the body gets a free joint to that frame's body.
     fn pose(
         &mut self,
         model: &str,
@@ -320,7 +325,7 @@ impl<'o> Stage<'o> {
         Ok(())
     }
 
-    /// A name that no joint has.
+    /// A joint name that is not in use, derived from `name`.
     fn fresh(&self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.mechanism.connections.iter().any(|c| c.joint.name == name) {
@@ -340,7 +345,8 @@ impl<'o> Stage<'o> {
         self.mechanism.connections.push(Connection { spot, parent, child, X_PF, X_CM, joint });
     }
 
-    /// The full name of a frame, its body and the pose in it. A name without a namespace may be that of any one model's frame.
+    /// Full name, body, and pose in the body of a frame. A name without a namespace may be that of
+    /// a frame in any one model.
     fn frame(
         &self,
         name: &str,
@@ -385,7 +391,7 @@ impl<'o> Stage<'o> {
         })?;
         let (base, (body, X_PB)) = self.frame(&scope.name(&base), X_at)?;
         let name = match split(name_at.text()?) {
-            // the model of the base frame, unless the name says another one
+            // the model of the base frame, unless the name has a namespace
             ("", element) => join(split(&base).0, element),
             (namespace, element) => {
                 let namespace = join(scope.namespace, namespace);

@@ -4,10 +4,10 @@ use crate::error::{SceneError, unknown};
 use crate::yaml::At;
 use quasistep_math::{Pose, Quat, Vec3};
 
-/// Words of rotations.
+/// Valid tags of rotations.
 const ROTATIONS: [&str; 4] = ["Rpy", "AngleAxis", "Quaternion", "Identity"];
 
-/// A pose and the name of the frame that it is given in, if it is.
+/// A pose, and the name of the frame in which it is given, if any.
 pub(super) struct Transform {
     pub base_frame: Option<String>,
     pub pose: Pose,
@@ -56,7 +56,8 @@ fn rotation(at: &At<'_>) -> Result<Quat, SceneError> {
 
 const RANDOM: &str = "a random value was seen; give numbers";
 
-/// Exactly `N` numbers, also as `!Deterministic {value: …}`; one number may stand without brackets.
+/// Exactly `N` finite numbers, also as `!Deterministic {value: …}`. A single number may stand
+/// without brackets.
 pub(super) fn vector<const N: usize>(at: &At<'_>) -> Result<[f64; N], SceneError> {
     match at.tag() {
         Some("Deterministic" | "DeterministicVector") => {

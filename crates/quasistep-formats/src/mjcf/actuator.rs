@@ -1,8 +1,10 @@
-//! `<actuator>`: what drives joints and tendons.
+//! `<actuator>`: drives of joints and tendons.
 //!
-//! MuJoCo's force is `gear (gain u + bias · (1, gear q, gear q̇))`. Where the gain is a number and the bias a spring, that is a
-//! spring of `gear² k` to the position `(gain u + bias_0) / (gear k)`, with a damper. Without a spring the force
-//! `gear (gain u + bias_0)` of the start's control is a torque, and a gain by speed is a damper.
+//! MuJoCo's force is `gear (gain u + bias · (1, gear q, gear q̇))`. With a constant gain and a
+//! spring as bias, this is a spring of stiffness `gear² k` towards the position
+//! `(gain u + bias_0) / (gear k)`, with a damper. Without a spring, the force
+//! `gear (gain u + bias_0)` of the control at the start becomes a torque. A gain on velocity
+//! becomes a damper.
 
 use super::read::Read;
 use super::sections::{Names, What};
@@ -12,39 +14,39 @@ use super::tree::Element;
 use super::world::Scope;
 use crate::error::SceneError;
 
-/// What an actuator acts on.
+/// The joint or tendon on which an actuator acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Body and index among its joints.
+    /// Body index, and index among its joints.
     Joint([usize; 2]),
     /// Index of a tendon.
     Tendon(usize),
 }
 
-/// What an actuator does to the coordinate of its target.
+/// Effect of an actuator on the coordinate of its target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Servo {
-    /// In N/m or N·m/rad; 0 for a damper.
+    /// Stiffness, in N/m or N·m/rad; 0 for a pure damper.
     pub stiffness: f64,
     pub damping: Damping,
-    /// Where it pulls to at the start, in m or rad.
+    /// Target position of the spring at the start, in m or rad.
     pub target: f64,
-    /// Force beside spring and damper at the start, in N or N·m.
+    /// Force at the start in addition to spring and damper, in N or N·m.
     pub force: f64,
     /// Largest force of the spring, in N or N·m.
     pub effort: Option<f64>,
-    /// Inertia and damping that it adds, in kg or kg·m², N·s/m or N·m·s/rad.
+    /// Added rotor inertia, in kg or kg·m².
     pub armature: f64,
 }
 
-/// A damper, in N·s/m or N·m·s/rad, or as a share of critical damping.
+/// Damping: a constant in N·s/m or N·m·s/rad, or a fraction of critical damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Damping {
     Constant(f64),
     Ratio(f64),
 }
 
-/// An actuator that drives.
+/// A supported actuator.
 #[derive(Clone, Debug)]
 pub(super) struct Actuator {
     pub target: Target,
@@ -53,17 +55,17 @@ pub(super) struct Actuator {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Law {
-    /// No bias.
+    /// No gain or bias.
     None,
     Fixed,
     Affine,
     Other,
 }
 
-/// Parameters as MuJoCo keeps them.
+/// Gain and bias parameters in MuJoCo's form.
 #[derive(Clone, Copy, Debug)]
 struct State<'e> {
-    /// The shortcut that made them, or `general`.
+    /// Tag of the element that set them: a shortcut such as `motor`, or `general`.
     tag: &'e str,
     gain: Law,
     bias: Law,
@@ -72,7 +74,7 @@ struct State<'e> {
     share_of_range: f64,
 }
 
-/// What is said where nothing is.
+/// Parameters of an actuator without any attributes.
 const PLAIN: State<'_> = State {
     tag: GENERAL,
     gain: Law::Fixed,
@@ -84,11 +86,12 @@ const PLAIN: State<'_> = State {
 const GENERAL: &str = "general";
 
 impl<'e> State<'e> {
-    /// What a layer of defaults, or the element itself, makes of the state of its class. `outer`: states of the classes around, the
-    /// outermost first.
+    /// Applies a layer of defaults, or the element itself, to this state. `outer` holds the states
+    /// of the enclosing classes, outermost first.
     ///
-    /// A shortcut goes on from the nearest state that the same shortcut or `general` made: `<motor>` in a class does not make
-    /// `<position>` forget the `kp` of the class around.
+    /// A shortcut continues from the nearest state that was set by the same shortcut or by
+    /// `general`. So a `<motor>` in a class does not discard the `kp` of `<position>` in the
+    /// enclosing class.
     fn then(self, layer: &'e Element, outer: &[Self]) -> Result<Self, SceneError> {
         let tag = layer.tag.as_str();
         let fits = |state: &&Self| tag == GENERAL || state.tag == tag || state.tag == GENERAL;
@@ -146,7 +149,7 @@ impl<'e> State<'e> {
         Ok(s)
     }
 
-    /// The state of an element behind its classes.
+    /// State of an element with the defaults of its class.
     fn of(at: &Read<'e>, class: &Class) -> Result<Self, SceneError> {
         let mut levels = vec![PLAIN];
         let ends = class.actuators_from.iter().skip(1).copied().chain([at.defaults.len()]);
@@ -161,7 +164,8 @@ impl<'e> State<'e> {
     }
 }
 
-/// Actuators that drive, in the order of the file. `controls`: those of the start.
+/// Reads the actuators that have an effect, in file order. `controls` are the control values at the
+/// start.
 pub(super) fn read(
     names: &Names<'_, '_>,
     controls: &[f64],
@@ -220,7 +224,7 @@ fn one(
     let integrates =
         at.attribute("dyntype").is_some_and(|d| !["none", "filter", "filterexact"].contains(&d));
     let servo = match (state.gain, state.bias) {
-        // no force but of its speed, times the control
+        // a damper whose coefficient is proportional to the control
         (Law::Affine, Law::None) if state.gains[..2] == [0.0; 2] && state.gains[2] <= 0.0 => {
             let damping = Damping::Constant((-state.gains[2] * u).max(0.0) * square);
             Servo { damping, ..plain }
@@ -260,7 +264,7 @@ fn one(
     Ok(Some(Actuator { target, servo }))
 }
 
-/// The range of controls that follows from the range of a joint.
+/// Control range derived from the range of a joint (`inheritrange`).
 fn inherited(target: &Target, share: f64, names: &Names<'_, '_>) -> Option<[f64; 2]> {
     let Target::Joint([body, k]) = target else { return None };
     let [low, high] = names.world.bodies[*body].joints[*k].range.filter(|_| share > 0.0)?;
@@ -268,7 +272,7 @@ fn inherited(target: &Target, share: f64, names: &Names<'_, '_>) -> Option<[f64;
     Some([mean - half, mean + half])
 }
 
-/// The hinge, slide or tendon on which an actuator acts; `None` for anything else.
+/// The hinge, slide or tendon on which an actuator acts; `None` for other transmissions.
 fn target(
     element: &Element,
     scope: &Scope,

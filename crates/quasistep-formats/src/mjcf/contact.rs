@@ -1,4 +1,4 @@
-//! `<contact>` and MuJoCo's filters: who touches whom.
+//! `<contact>` and MuJoCo's collision filters.
 
 use super::describe::{Builder, flag};
 use super::geom::friction_of;
@@ -8,9 +8,10 @@ use crate::description::Pair;
 use crate::error::SceneError;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Adds pairs of bodies that never touch and pairs of geoms with a surface of their own.
+/// Adds body pairs without collisions, and geom pairs with their own friction.
 ///
-/// A body does not touch its parent, unless that stands still; bodies that are welded to one another count as one. Masks do the rest.
+/// A body does not collide with its parent unless the parent is fixed to the world. Bodies welded
+/// together count as one. Masks filter the remaining pairs.
 pub(super) fn add(
     builder: &mut Builder<'_, '_>,
     names: &Names<'_, '_>,
@@ -18,7 +19,7 @@ pub(super) fn add(
 ) -> Result<(), SceneError> {
     let world = names.world;
     let mut never: BTreeSet<[usize; 2]> = BTreeSet::new();
-    // bodies with shapes that touch, by the body they are welded to
+    // bodies with collision shapes, grouped by the body to which they are welded
     let mut welded: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (k, body) in world.bodies.iter().enumerate() {
         if body.geoms.iter().any(|g| g.touches) {
@@ -73,7 +74,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Geoms that `<pair>` names touch whatever their masks say.
+/// Geoms named by `<pair>`; they may collide whatever their masks are.
 pub(super) fn mark(names: &Names<'_, '_>) -> Result<BTreeSet<[usize; 2]>, SceneError> {
     let mut found = BTreeSet::new();
     for (element, scope) in names.elements("contact")?.into_iter().filter(|(e, _)| e.tag == "pair")

@@ -1,4 +1,4 @@
-//! From MuJoCo's bodies to links, joints and what acts on them.
+//! Converts MuJoCo's bodies to links, joints and drives.
 
 use super::actuator::{Actuator, Damping, Servo, Target};
 use super::contact;
@@ -18,25 +18,25 @@ use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
 use std::collections::BTreeSet;
 
-/// MuJoCo's gravity, in m/s².
+/// MuJoCo's default gravity, in m/s².
 const GRAVITY: [f64; 3] = [0.0, 0.0, -9.81];
 
-/// A description in the making.
+/// Builder of a description.
 pub(super) struct Builder<'w, 'a> {
     pub world: &'w World<'a>,
     pub out: Description,
-    /// Link of each body; `None`: the world without shapes.
+    /// Link index of each body; `None` for a world without shapes.
     pub link_of: Vec<Option<usize>>,
-    /// Joint of ours for each joint of each body.
+    /// Index of the output joint for each joint of each body.
     pub joint_of: Vec<Vec<usize>>,
-    /// Poses of the bodies where the model stands as its file says.
+    /// World pose of each body in the reference configuration of the file.
     pub poses: Vec<Pose>,
-    /// Names that links and joints have.
+    /// Names of links and joints in use.
     links: BTreeSet<String>,
     joints: BTreeSet<String>,
 }
 
-/// All that a model says, as a description.
+/// Converts a model to a description.
 pub(super) fn describe(
     names: &Names<'_, '_>,
     tendons: &[Tendon],
@@ -65,20 +65,20 @@ pub(super) fn describe(
     let Builder { mut out, .. } = builder;
     let root = &world.bodies[0].place;
     out.tree = Tree::new(out.links.len(), &out.joints).map_err(|link| {
-        // every link hangs on a joint to one before it
+        // cannot fail: every link is connected to an earlier one
         SceneError::new(&root.file, None, &out.links[link].name, "this link is part of a loop")
     })?;
     Ok(out)
 }
 
-/// What acts on a joint or tendon together.
+/// Sum of the springs and forces that act on one joint or tendon.
 #[derive(Clone, Copy, Debug, Default)]
 struct Acting {
     stiffness: f64,
-    /// Σ k target, in N or N·m.
+    /// Σ k × target, in N or N·m.
     pull: f64,
     damping: f64,
-    /// Of motors, in N or N·m.
+    /// Force of motors, in N or N·m.
     force: f64,
     effort: Option<f64>,
     unlimited: bool,
@@ -102,13 +102,13 @@ impl Acting {
         }
     }
 
-    /// Largest force of all together.
+    /// Sum of the effort limits, in N or N·m.
     fn effort(&self) -> Option<f64> {
         self.effort.filter(|_| !self.unlimited)
     }
 }
 
-/// Servos of joints, by body and joint, and of tendons.
+/// Servos of joints, by body and joint index, and of tendons.
 struct Servos {
     joints: Vec<Vec<Option<Acting>>>,
     tendons: Vec<Option<Acting>>,
@@ -136,7 +136,8 @@ fn servos(world: &World<'_>, actuators: &[Actuator], tendons: &[Tendon], poses: 
 }
 
 impl Builder<'_, '_> {
-    /// How many drives there are; a mocap body that an equality ties to another leads it.
+    /// Number of drives. A mocap body tied to another body by an equality counts as a position
+    /// drive.
     fn drives(&self, actuators: &[Actuator]) -> Drives {
         let holds = |actuator: &&Actuator| {
             let Servo { stiffness, damping, .. } = actuator.servo;
@@ -156,7 +157,7 @@ impl Builder<'_, '_> {
         Drives { positions: positions + leads, forces: actuators.len() - positions }
     }
 
-    /// A name that nothing has yet.
+    /// A name that is not in use, derived from `wanted`.
     fn free(taken: &mut BTreeSet<String>, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut k = 1;
@@ -167,7 +168,7 @@ impl Builder<'_, '_> {
         name
     }
 
-    /// Links and joints of all bodies.
+    /// Adds links and joints of all bodies.
     fn bodies(&mut self, start: &Start) {
         let world = self.world;
         self.links = world.bodies.iter().map(|body| body.name.clone()).collect();
@@ -177,7 +178,7 @@ impl Builder<'_, '_> {
                 self.joint_of.push(Vec::new());
                 continue;
             }
-            // what stands in the world by itself is a model of its own, and so is the world
+            // the world, and each body attached directly to it, is a model of its own
             let group = match self.link_of.get(body.parent).copied().flatten() {
                 Some(parent) if body.parent > 0 => self.out.links[parent].group,
                 _ => {
@@ -193,11 +194,11 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The joints of a body, one behind the other, and the body at the end.
+    /// Adds the joints of a body as a chain, with the body at its end.
     fn chain(
         &mut self,
         body: &Body,
-        // pose of the next joint's frame but for its anchor
+        // pose of the next joint frame, without its anchor offset
         mut X_PB: Pose,
         (group, mut parent): (usize, Option<usize>),
         [coordinates, velocities]: [Option<&[Vec<f64>]>; 2],
@@ -243,7 +244,7 @@ impl Builder<'_, '_> {
         self.fill(child, body);
     }
 
-    /// What a body is made of.
+    /// Adds inertia and shapes of a body to its link.
     fn fill(&mut self, link: usize, body: &Body) {
         let link = &mut self.out.links[link];
         let is_frame = body.inertia.mass == 0.0;
@@ -267,7 +268,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Drives and springs of joints.
+    /// Sets drives and springs of joints.
     fn drive(&mut self, servos: &Servos, start: &Start, told: &mut Told) {
         for (body, of_body) in self
             .world
@@ -294,7 +295,7 @@ impl Builder<'_, '_> {
                 }
                 let k = all.stiffness + stiffness;
                 if k > 0.0 {
-                    // a keyframe without controls holds the model where it puts it
+                    // a keyframe without controls: the drive holds the start position
                     let held = start.is_key && start.controls.is_none() && stiffness == 0.0;
                     let target = (all.pull + stiffness * slack) / k;
                     let most = own.effort.map(|[low, high]| low.abs().min(high.abs()));
@@ -313,10 +314,11 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A tendon that acts is a slide without mass, tied to its joints; one that only resists a single joint is part of that joint.
+    /// Adds tendons. A tendon that acts becomes a massless slide coupled to its joints. A tendon
+    /// that only resists one joint becomes resistance of that joint.
     fn tendons(&mut self, tendons: &[Tendon], servos: &Servos) -> Result<(), SceneError> {
         for (tendon, acting) in tendons.iter().zip(&servos.tendons) {
-            // a range that its joints cannot leave says nothing
+            // a range that the joint limits already imply is left out
             let range =
                 tendon.range.filter(|range| !self.reach(tendon).is_some_and(|r| within(r, *range)));
             let acts = Tendon { range, ..tendon.clone() }.acts();
@@ -332,7 +334,7 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// The lengths that a tendon can have within the ranges of its joints.
+    /// Range of lengths of a tendon within the ranges of its joints, in m or rad.
     fn reach(&self, tendon: &Tendon) -> Option<[f64; 2]> {
         let mut reach = [0.0; 2];
         for ([body, k], factor) in &tendon.terms {
@@ -343,7 +345,7 @@ impl Builder<'_, '_> {
         Some(reach)
     }
 
-    /// Puts the resistance of a tendon at its only joint.
+    /// Adds the resistance of a one-joint tendon to its joint.
     fn resist(
         &mut self,
         tendon: &Tendon,
@@ -373,7 +375,7 @@ impl Builder<'_, '_> {
 
     fn slide(&mut self, tendon: &Tendon, range: Option<[f64; 2]>, acting: Acting) {
         let mut terms = self.terms(&tendon.terms, 1.0);
-        // beside the first of its joints: what is tied together shares a tree
+        // attach it to the parent of its first joint, so that coupled joints share a tree
         let beside = &self.out.joints[terms[0].0];
         let (parent, group) = (beside.parent, self.out.links[beside.child].group);
         let link = self.out.links.len();
@@ -406,12 +408,12 @@ impl Builder<'_, '_> {
         self.out.constraints.push(Constraint::Coupling { name, terms, offset: 0.0 });
     }
 
-    /// Terms of a tendon as joints of ours, by a factor.
+    /// Terms of a tendon with output joint indices; coefficients are multiplied by `factor`.
     pub fn terms(&self, terms: &[([usize; 2], f64)], factor: f64) -> Vec<(usize, f64)> {
         terms.iter().map(|([body, k], c)| (self.joint_of[*body][*k], c * factor)).collect()
     }
 
-    /// Gravity and time step.
+    /// Reads gravity and time step.
     fn options(&mut self) -> Result<(), SceneError> {
         let root: &Element = &self.world.specs[self.world.specs.len() - 1].root;
         let mut gravity = GRAVITY;
@@ -431,18 +433,19 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Lies one range within another?
+/// True if range `inner` lies within `outer`.
 fn within(inner: [f64; 2], outer: [f64; 2]) -> bool {
     outer[0] <= inner[0] && inner[1] <= outer[1]
 }
 
-/// Is an option's flag told to be off?
+/// True if the option flag `name` is disabled.
 pub(super) fn flag(root: &Element, name: &str) -> bool {
     let flags = root.in_sections("option").filter(|e| e.tag == "flag");
     flags.filter_map(|e| e.attribute(name)).last() == Some("disable")
 }
 
-/// The frame in which a joint's coordinate is 0: the file's configuration has it at its reference.
+/// Transform to the joint frame at coordinate 0: the file's configuration has the coordinate at its
+/// reference value.
 fn back_to_zero(joint: &Own) -> Pose {
     match joint.kind {
         Kind::Hinge => Pose::new(Quat::from_axis_angle(joint.axis, -joint.reference), Vec3::ZERO),
@@ -451,8 +454,9 @@ fn back_to_zero(joint: &Own) -> Pose {
     }
 }
 
-/// Rates of ours: MuJoCo turns free and ball joints about their own axes and has a free one's shift first. `X`: where a free
-/// body stands that no keyframe places.
+/// Converts joint velocities. MuJoCo expresses rotations of free and ball joints in the body's
+/// axes, and lists the translation of a free joint first. `X` is the pose of a free body that no
+/// keyframe places.
 fn velocity(kind: Kind, v: &[f64], q: Option<&[f64]>, X: &Pose) -> Vec<f64> {
     let turn = |w: &[f64], rest: Quat| {
         let R = q.and_then(|q| Quat::try_normalize([q[0], q[1], q[2], q[3]])).unwrap_or(rest);
@@ -480,7 +484,7 @@ fn described(
         (Kind::Hinge, Some(_)) => JointKind::Revolute { axis },
         (Kind::Hinge, None) => JointKind::Continuous { axis },
     };
-    // a free body stands where its coordinates say
+    // the coordinates of a free body are its world pose
     let X_PF = if own.kind == Kind::Free && q.is_some() { Pose::IDENTITY } else { X_PF };
     let start = match own.kind {
         Kind::Hinge | Kind::Slide => Some(q.unwrap_or_else(|| vec![own.reference])),

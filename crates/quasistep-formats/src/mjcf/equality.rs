@@ -1,4 +1,4 @@
-//! `<equality>`: loops that close, and joints that go together.
+//! `<equality>`: loop closures and coupled joints.
 
 use super::describe::Builder;
 use super::read::Read;
@@ -41,7 +41,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Bodies that an element names, the world where it names none.
+/// Bodies named by an element; the world if none is named.
 fn bodies(
     names: &Names<'_, '_>,
     element: &Element,
@@ -59,10 +59,10 @@ fn bodies(
     Ok(found)
 }
 
-/// Bodies, and a frame in each.
+/// Two bodies, and the pose of a frame in each.
 type Ends = ([usize; 2], [Pose; 2]);
 
-/// Sites that an element names: bodies and poses in them; `None` if it names bodies.
+/// Bodies and poses of the sites named by an element; `None` if it names bodies instead.
 fn sites(
     names: &Names<'_, '_>,
     element: &Element,
@@ -76,7 +76,7 @@ fn sites(
     Ok(Some(([a.body, b.body], [a.X_BS, b.X_BS])))
 }
 
-/// The link of a body; the world is what the whole stands on.
+/// Link index of a body; `None` for the world.
 fn link(builder: &Builder<'_, '_>, body: usize) -> Option<usize> {
     if body == 0 { None } else { builder.link_of[body] }
 }
@@ -117,12 +117,12 @@ fn weld(
         let [x, y, z, quat @ ..] = at.numbers::<7>("relpose")?.unwrap_or_default();
         let first = match Quat::try_normalize(quat) {
             Some(rotation) => Pose::new(rotation, Vec3::new(x, y, z)),
-            // a quaternion of 0: as they stand in the file
+            // a zero quaternion: keep the relative pose of the file
             None => builder.poses[a].inverse() * builder.poses[b] * anchor,
         };
         ([a, b], [first, anchor])
     };
-    // without torque the frames may turn against one another
+    // without torque the weld constrains positions only
     if Read::plain(element).number("torquescale")? == Some(0.0) {
         let points = poses.map(|X| X.translation);
         return Ok(Constraint::Connect {
@@ -134,7 +134,7 @@ fn weld(
     Ok(Constraint::Weld { name, links: bodies.map(|body| link(builder, body)), poses })
 }
 
-/// Offset and slope of `polycoef`, which must be a straight line.
+/// Offset and slope of `polycoef`; an error if higher coefficients are not zero.
 fn line(element: &Element) -> Result<[f64; 2], SceneError> {
     let [offset, slope, rest @ ..] =
         Read::plain(element).partly("polycoef", [0.0, 1.0, 0.0, 0.0, 0.0])?;
@@ -146,7 +146,7 @@ fn line(element: &Element) -> Result<[f64; 2], SceneError> {
     Ok([offset, slope])
 }
 
-/// `q_1 − q_1ref = offset + slope (q_2 − q_2ref)`.
+/// Coupling `q_1 − q_1ref = offset + slope (q_2 − q_2ref)` of two joints.
 fn of_joints(
     builder: &Builder<'_, '_>,
     names: &Names<'_, '_>,
@@ -174,7 +174,7 @@ fn of_joints(
     Ok(Constraint::Coupling { name, terms, offset })
 }
 
-/// `L_1 − L_1ref = offset + slope (L_2 − L_2ref)`.
+/// Coupling `L_1 − L_1ref = offset + slope (L_2 − L_2ref)` of two tendons.
 fn of_tendons(
     builder: &Builder<'_, '_>,
     names: &Names<'_, '_>,

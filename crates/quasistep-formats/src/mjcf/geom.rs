@@ -1,4 +1,4 @@
-//! `<geom>`: a shape of a body, what it weighs and whom it touches.
+//! `<geom>`: a shape of a body, with its mass and collision masks.
 
 use super::orientation::{rotation, turn_z_to};
 use super::read::Read;
@@ -9,13 +9,13 @@ use crate::description::{Friction, Geometry, Masks};
 use crate::error::{SceneError, unknown};
 use quasistep_math::{Mat3, Pose, Vec3};
 
-/// Geoms of less volume, in m³, or area, in m², have no mass, as in MuJoCo.
+/// Geoms with less volume (m³), or area (m²) if they are shells, have no mass, as in MuJoCo.
 const LEAST_EXTENT: f64 = 1e-14;
-/// Ends of `fromto` must be farther apart than this, in m.
+/// Smallest distance of the ends of `fromto`, in m.
 const LEAST_LENGTH: f64 = 1e-14;
-/// Geoms of this group and those before it are drawn by default.
+/// Last geom group that is drawn by default.
 const LAST_DRAWN_GROUP: i64 = 2;
-/// Red, green, blue, opacity of a geom of which nothing else is said.
+/// Default colour: red, green, blue, opacity.
 const GREY: [f64; 4] = [0.5, 0.5, 0.5, 1.0];
 
 /// `type` of a geom.
@@ -44,7 +44,7 @@ const KINDS: [(&str, Kind); 9] = [
     ("sdf", Kind::DistanceField),
 ];
 
-/// Mass, its centre and the inertia about it, in the axes of the body.
+/// Mass, centre of mass and inertia about it, in the body frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weight {
     pub mass: f64,
@@ -56,7 +56,7 @@ pub(super) struct Weight {
 #[derive(Clone, Debug)]
 pub(super) struct Geom {
     pub name: Option<String>,
-    /// `None`: a picture that cannot be drawn.
+    /// Geometry; `None` for a visual that cannot be drawn.
     pub geometry: Option<Geometry>,
     /// Pose of the geometry in the body.
     pub X_BG: Pose,
@@ -64,14 +64,15 @@ pub(super) struct Geom {
     pub friction: Friction,
     pub color: [f32; 4],
     pub drawn: bool,
-    /// It may touch something.
+    /// True if it may collide with anything.
     pub touches: bool,
-    /// Its part in the inertia of the body, if it has one.
+    /// Contribution of the geom to the body's mass, if any.
     pub weight: Option<Weight>,
 }
 
 impl Geom {
-    /// Reads a geom. `X_BS`: pose of the frame around it in the body. `weigh`: the body's inertia comes from its geoms.
+    /// Reads a geom. `X_BS` is the pose of the enclosing frame in the body. `weigh` is true if the
+    /// body's inertia comes from its geoms.
     pub fn read(
         at: &Read<'_>,
         name: Option<String>,
@@ -127,18 +128,19 @@ impl Geom {
     }
 }
 
-/// What a geom is.
+/// Shape of a geom.
 enum Shape<'a> {
     Plane,
     Field,
-    /// And its pose in the geom's frame, other than none where it is fitted to a mesh.
+    /// A primitive, and its pose in the geom frame. The pose differs from identity only if it is
+    /// fitted to a mesh.
     Primitive(Primitive, Pose),
     Mesh(&'a str),
 }
 
 struct Form<'a> {
     shape: Shape<'a>,
-    /// Pose of the geom's frame in the frame around it.
+    /// Pose of the geom frame in the enclosing frame.
     X_SF: Pose,
 }
 
@@ -222,7 +224,7 @@ fn geometry_of(primitive: Primitive) -> Geometry {
     }
 }
 
-/// Mass and inertia of a geom in the frame around it, from `mass` or `density`.
+/// Mass and inertia of a geom in the enclosing frame, from `mass` or `density`.
 fn weight(at: &Read<'_>, form: &Form<'_>, spec: &Spec) -> Result<Option<Weight>, SceneError> {
     let hollow = at.truth("shellinertia")?.unwrap_or(false);
     let (extent, moments, X_FC) = match &form.shape {
@@ -266,7 +268,7 @@ fn bits(at: &Read<'_>, name: &str) -> Result<u32, SceneError> {
         .map_err(|_| at.error(format!("{name} is {value}; it must have 32 bits")))
 }
 
-/// Friction as far as `condim` lets it count.
+/// Friction coefficients of the kinds that `condim` enables.
 fn friction(at: &Read<'_>) -> Result<Friction, SceneError> {
     let given = at.partly("friction", [1.0, 0.005, 0.0001])?;
     if let Some(f) = given.iter().find(|f| **f < 0.0) {
@@ -275,7 +277,7 @@ fn friction(at: &Read<'_>) -> Result<Friction, SceneError> {
     friction_of(at, given)
 }
 
-/// Sliding, turning and rolling friction as far as `condim` lets them count.
+/// Sliding, torsional and rolling friction of the kinds that `condim` enables.
 pub(super) fn friction_of(
     at: &Read<'_>,
     [slide, spin, roll]: [f64; 3],

@@ -1,4 +1,4 @@
-//! Inertia of bodies: given, or that of their geoms together.
+//! Inertia of bodies: given, or summed over their geoms.
 
 use super::geom::Weight;
 use super::orientation::rotation;
@@ -11,10 +11,10 @@ use crate::error::SceneError;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use quasistep_model::BodyInertia;
 
-/// Geoms of less mass, in kg, do not count, as in MuJoCo.
+/// Geoms with less mass than this (kg) do not contribute, as in MuJoCo.
 const LEAST_MASS: f64 = 1e-14;
 
-/// Inertia of a body from its `<inertial>` and what its geoms weigh. `X_PB`: its pose in its parent.
+/// Inertia of a body, from `<inertial>` or its geoms. `X_PB` is its pose in the parent.
 pub(super) fn of_body(
     body: &Element,
     inertial: Option<&Element>,
@@ -26,7 +26,7 @@ pub(super) fn of_body(
     let mut inertia = match inertial {
         _ if !heavy.is_empty() => together(&heavy),
         Some(element) => given(element, spec)?,
-        // MuJoCo puts the least mass of a body without geoms at its place in its parent
+        // MuJoCo places the least mass of a body without geoms at the parent's origin
         None if spec.compiler.inertia_from_geom == FromGeom::Never
             || spec.compiler.least[0] == 0.0 =>
         {
@@ -53,13 +53,13 @@ pub(super) fn of_body(
     Ok(inertia)
 }
 
-/// Parts as one body.
+/// Mass, centre of mass and inertia of several parts together.
 fn together(parts: &[Weight]) -> BodyInertia {
     let mass: f64 = parts.iter().map(|w| w.mass).sum();
     let com = parts.iter().fold(Vec3::ZERO, |sum, w| sum + w.com * w.mass) / mass;
     let mut inertia = Mat3::ZERO;
     for part in parts {
-        // parallel axes to the common centre
+        // parallel axis theorem, to the common centre of mass
         let r = part.com - com;
         let shift = Mat3::IDENTITY * r.norm_squared() + Mat3::outer(r, r) * -1.0;
         inertia = inertia + part.inertia + shift * part.mass;
@@ -67,7 +67,7 @@ fn together(parts: &[Weight]) -> BodyInertia {
     BodyInertia { mass, com, inertia }
 }
 
-/// `<inertial>`.
+/// Reads `<inertial>`.
 fn given(element: &Element, spec: &Spec) -> Result<BodyInertia, SceneError> {
     let at = Read::plain(element);
     let missing = |name: &str| element.error(format!("the attribute `{name}` is missing"));
@@ -86,7 +86,7 @@ fn given(element: &Element, spec: &Spec) -> Result<BodyInertia, SceneError> {
     Ok(BodyInertia { mass, com, inertia: (inertia + inertia.transpose()) * 0.5 })
 }
 
-/// Gives a body the nearest inertia that a rigid body can have, or refuses the one it has.
+/// Replaces an impossible inertia of a body by the nearest possible one; an error if `refuse`.
 pub(super) fn repair(body: &mut Body, refuse: bool, told: &mut Told) -> Result<(), SceneError> {
     if body.inertia.mass == 0.0 && body.inertia.inertia != Mat3::ZERO {
         told.group(NO_MASS, &body.place, &body.name);
@@ -108,7 +108,7 @@ pub(super) fn repair(body: &mut Body, refuse: bool, told: &mut Told) -> Result<(
     Ok(())
 }
 
-/// Scales masses and moments so that all bodies together have this mass, in kg.
+/// Scales masses and inertias so that the total mass is `total` (kg).
 pub(super) fn scale_to(bodies: &mut [Body], total: f64) {
     let mass: f64 = bodies.iter().map(|body| body.inertia.mass).sum();
     if mass > 0.0 {

@@ -1,4 +1,4 @@
-//! `<joint>` and `<freejoint>`: how a body moves against its parent.
+//! `<joint>` and `<freejoint>`: joints between a body and its parent.
 
 use super::read::Read;
 use super::spec::Spec;
@@ -7,7 +7,7 @@ use super::tree::Place;
 use crate::error::SceneError;
 use quasistep_math::{Pose, Vec3};
 
-/// Axes shorter than this have no direction, as in MuJoCo.
+/// Shortest axis that has a direction, as in MuJoCo.
 const LEAST_LENGTH: f64 = 1e-14;
 
 /// `type` of a joint.
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Numbers in a keyframe's `qpos`.
+    /// Number of coordinates in `qpos`.
     pub fn n_q(self) -> usize {
         match self {
             Self::Free => 7,
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// Has it one coordinate?
+    /// True if the joint has one coordinate.
     pub fn is_single(self) -> bool {
         self.n_q() == 1
     }
@@ -47,33 +47,33 @@ impl Kind {
 /// A joint of a body.
 #[derive(Clone, Debug)]
 pub(super) struct Joint {
-    /// Unique among the joints.
+    /// Name, unique among the joints.
     pub name: String,
     pub place: Place,
     pub kind: Kind,
-    /// Anchor and axis in the body.
+    /// Anchor point (m) and axis in the body frame.
     pub pos: Vec3,
     pub axis: Vec3,
-    /// In m or rad.
+    /// Position limits, in m or rad.
     pub range: Option<[f64; 2]>,
-    /// Coordinate in the configuration of the file, in m or rad.
+    /// Coordinate in the reference configuration of the file, in m or rad.
     pub reference: f64,
-    /// Stiffness in N/m or N·m/rad, ≥ 0, and the coordinate where it is slack, in m or rad.
+    /// Stiffness in N/m or N·m/rad, ≥ 0, and rest position in m or rad.
     pub spring: (f64, f64),
-    /// In N·s/m or N·m·s/rad.
+    /// Damping, in N·s/m or N·m·s/rad.
     pub damping: f64,
     /// Dry friction, in N or N·m.
     pub friction: f64,
-    /// In kg or kg·m².
+    /// Rotor inertia, in kg or kg·m².
     pub armature: f64,
-    /// Time constant, in s, and damping ratio that stand for a spring and damper.
+    /// Time constant, in s, and damping ratio, from which stiffness and damping are computed.
     pub spring_damper: Option<[f64; 2]>,
-    /// Largest force of actuators to either side, in N or N·m.
+    /// Lower and upper limit of actuator force, in N or N·m.
     pub effort: Option<[f64; 2]>,
 }
 
 impl Joint {
-    /// Reads a joint under a name. `X_BS`: pose of the frame around it in the body.
+    /// Reads a joint with the given name. `X_BS` is the pose of the enclosing frame in the body.
     pub fn read(
         at: &Read<'_>,
         name: String,
@@ -167,7 +167,7 @@ impl Joint {
         Ok(joint)
     }
 
-    /// The coordinate where its spring is slack, in m or rad.
+    /// Coordinate at which its spring exerts no force, in m or rad.
     pub fn slack(&self) -> f64 {
         self.spring.1
     }

@@ -1,4 +1,4 @@
-//! `<keyframe>`: coordinates and controls at the start.
+//! `<keyframe>`: start coordinates and controls.
 
 use super::joint::Kind;
 use super::read::Read;
@@ -7,22 +7,23 @@ use super::world::World;
 use crate::error::{SceneError, unknown};
 use quasistep_math::{Pose, Quat, Vec3};
 
-/// Where a model starts.
+/// Start values of a model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Start {
-    /// Coordinates of each body's joints, in ours: a free joint's quaternion stands before its place. `None`: as the bodies stand.
+    /// Coordinates of each body's joints, in the order used here: quaternion before position for a
+    /// free joint. `None` for the reference configuration.
     pub coordinates: Option<Vec<Vec<Vec<f64>>>>,
-    /// Velocities of each body's joints, as the file has them. `None`: at rest.
+    /// Velocities of each body's joints, in the file's convention. `None` for zero.
     pub velocities: Option<Vec<Vec<Vec<f64>>>>,
-    /// Poses of mocap bodies, where the keyframe gives them, by body.
+    /// For each body, its mocap pose if the keyframe gives one.
     pub mocap: Vec<Option<Pose>>,
-    /// By actuator; `None`: the keyframe gives none.
+    /// Control of each actuator; `None` if the keyframe gives none.
     pub controls: Option<Vec<f64>>,
-    /// A keyframe was taken.
+    /// True if the values come from a keyframe.
     pub is_key: bool,
 }
 
-/// The keyframe of a name, or else the first one.
+/// Reads the named keyframe, or the first one.
 pub(super) fn read(
     world: &World<'_>,
     wanted: Option<&str>,

@@ -1,13 +1,14 @@
-//! Inertia that joints feel where the model stands as its file says: MuJoCo makes damping of ratios, and springs of times, by it.
+//! Effective inertia of joints in the reference configuration. MuJoCo uses it to convert damping
+//! ratios to damping, and time constants to stiffness.
 
 use super::joint::Kind;
 use super::world::World;
 use quasistep_math::{Mat3, Pose, Vec3};
 
-/// Dofs in bodies that hang together of which the mass matrix is factored: a third of their cube takes a tenth of a second.
+/// Most dofs of one tree for which the mass matrix is factored, in about 0.1 s.
 const MOST_DOFS: usize = 1000;
 
-/// Mass, moment of mass and inertia about the world's origin of a body with all that hangs on it.
+/// Mass, first moment and inertia about the world origin of a body and all its descendants.
 #[derive(Clone, Copy, Default)]
 struct Composite {
     mass: f64,
@@ -15,7 +16,7 @@ struct Composite {
     inertia: Mat3,
 }
 
-/// What a dof moves: its joint, and the angular velocity and that of the world's origin at rate 1.
+/// A dof: its joint, and the angular velocity and the velocity of the world origin at unit rate.
 struct Dof {
     body: usize,
     joint: usize,
@@ -24,21 +25,23 @@ struct Dof {
     armature: f64,
 }
 
-/// What a joint's dofs feel, in kg or kg·m².
+/// Effective inertia of a joint's dofs, in kg or kg·m².
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Felt {
-    /// The first one's diagonal entry of the mass matrix, with its armature.
+    /// Diagonal entry of the mass matrix for the first dof, including armature: inertia with all
+    /// other joints held.
     pub held: f64,
-    /// The inverse of their mean diagonal entry of the inverse, all other joints free.
+    /// Inverse of the mean diagonal entry of the inverse mass matrix: inertia with all other joints
+    /// free.
     pub free: f64,
 }
 
-/// By body and joint what its dofs feel; 0 where bodies are without mass, or too many hang together.
+/// Effective inertia by body and joint; 0 for massless bodies and for trees with too many dofs.
 pub(super) fn felt(world: &World<'_>, poses: &[Pose]) -> Vec<Vec<Felt>> {
     let composites = composites(world, poses);
     let mut felt: Vec<Vec<Felt>> =
         world.bodies.iter().map(|body| vec![Felt::default(); body.joints.len()]).collect();
-    // the body in the world on which each one hangs
+    // for each body, its ancestor that is attached to the world
     let mut roots = vec![0; world.bodies.len()];
     let mut trees: Vec<Vec<Dof>> = Vec::new();
     let mut tree_of = vec![0; world.bodies.len()];
@@ -60,7 +63,7 @@ pub(super) fn felt(world: &World<'_>, poses: &[Pose]) -> Vec<Vec<Felt>> {
             if is_first {
                 own.held = matrix[i][i];
             }
-            // summed up here, inverted below
+            // sum first; the mean is inverted below
             own.free += inverse.as_ref().map_or(f64::INFINITY, |d| d[i]);
         }
     }
@@ -121,7 +124,7 @@ fn dofs(world: &World<'_>, body: usize, X_WB: &Pose) -> Vec<Dof> {
     all
 }
 
-/// The mass matrix of a tree, by composite bodies.
+/// Mass matrix of a tree by the composite rigid body algorithm.
 fn mass_matrix(world: &World<'_>, tree: &[Dof], composites: &[Composite]) -> Vec<Vec<f64>> {
     let n = tree.len();
     let mut matrix = vec![vec![0.0; n]; n];
@@ -129,7 +132,7 @@ fn mass_matrix(world: &World<'_>, tree: &[Dof], composites: &[Composite]) -> Vec
         let c = &composites[dof.body];
         let linear = dof.shift * c.mass + dof.turn.cross(c.first);
         let angular = c.first.cross(dof.shift) + c.inertia * dof.turn;
-        // dofs of the body and of those before it
+        // dofs of this body and of its ancestors
         let mut above = dof.body;
         for i in (0..=j).rev() {
             while above > tree[i].body {
@@ -145,7 +148,8 @@ fn mass_matrix(world: &World<'_>, tree: &[Dof], composites: &[Composite]) -> Vec
     matrix
 }
 
-/// Diagonal of the inverse, by Cholesky's factor; `None` if the matrix is not positive definite.
+/// Diagonal of the inverse matrix by Cholesky factorisation; `None` if the matrix is not positive
+/// definite.
 fn inverse_diagonal(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
     let n = matrix.len();
     let mut lower = vec![vec![0.0; n]; n];
@@ -158,7 +162,7 @@ fn inverse_diagonal(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
         }
     }
     let of = |i: usize| {
-        // L y = e_i
+        // solve L y = e_i
         let mut y = vec![0.0; n];
         for k in i..n {
             let dot: f64 = (i..k).map(|j| lower[k][j] * y[j]).sum();
@@ -169,7 +173,7 @@ fn inverse_diagonal(matrix: &[Vec<f64>]) -> Option<Vec<f64>> {
     Some((0..n).map(of).collect())
 }
 
-/// Poses of the bodies in the world where the model stands as its file says.
+/// World poses of the bodies in the reference configuration.
 pub(super) fn poses(world: &World<'_>) -> Vec<Pose> {
     let mut poses: Vec<Pose> = Vec::with_capacity(world.bodies.len());
     for (k, body) in world.bodies.iter().enumerate() {
@@ -179,7 +183,7 @@ pub(super) fn poses(world: &World<'_>) -> Vec<Pose> {
     poses
 }
 
-/// Springs and dampers of joints that give a time constant and a damping ratio instead.
+/// Computes stiffness and damping of joints that give a time constant and a damping ratio.
 pub(super) fn springs(world: &mut World<'_>) {
     let wanted = |world: &World<'_>| {
         world.bodies.iter().flat_map(|body| &body.joints).any(|joint| joint.spring_damper.is_some())

@@ -1,9 +1,11 @@
-//! MJCF, the format of MuJoCo: scenes of rigid bodies, joints and what drives them.
+//! MJCF, the model format of MuJoCo.
 //!
-//! A file is read as MuJoCo's compiler reads it: includes and defaults by class ([`tree`], [`spec`], [`read`]), assets ([`mesh`]),
-//! bodies with their joints and geoms ([`world`]), inertia from geoms ([`inertia`]), then what speaks of them by name ([`sections`]):
-//! tendons, actuators, equalities, contact. [`describe`] makes links and joints of that. What acts and cannot be told in these terms
-//! is an error; what does not act, or what a quasi-static model can do without, is a warning ([`told`]).
+//! A file is read in the order of MuJoCo's compiler. First come includes and default classes
+//! ([`tree`], [`spec`], [`read`]), then assets ([`mesh`]), bodies with joints and geoms ([`world`])
+//! and inertia from geoms ([`inertia`]). Then come the sections that refer to these by name
+//! ([`sections`]): tendons, actuators, equalities, contact. [`describe`] converts the result to
+//! links and joints. An element with an effect that cannot be represented is an error. An element
+//! without an effect, or one that a quasi-static model can omit, is a warning ([`told`]).
 
 mod actuator;
 mod contact;
@@ -36,7 +38,7 @@ use std::path::{Component, Path};
 use told::{SKINS, Told};
 use world::World;
 
-/// Reads a model and all that it includes.
+/// Reads a model with all its includes.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
     let may_open = |file: &Path| may_open(path, file, options);
     let mut specs = Vec::new();
@@ -71,7 +73,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
     Ok(description)
 }
 
-/// Bodies that bend are part of the motion; skins only look so.
+/// Error for deformable bodies, which affect the motion; warning for skins, which are only visual.
 fn deformable(spec: &Spec, told: &mut Told) -> Result<(), SceneError> {
     let sections = ["deformable", "asset"];
     for element in sections.iter().flat_map(|section| spec.root.in_sections(section)) {
@@ -90,11 +92,12 @@ fn deformable(spec: &Spec, told: &mut Told) -> Result<(), SceneError> {
     Ok(())
 }
 
-/// May a model open this file? It sees what lies beside it and within the folders above its own that its package has.
+/// Checks whether a model may open this file: one in its own folder or below, or within the parent
+/// folders that belong to its package.
 ///
 /// # Errors
 ///
-/// Why not.
+/// The reason why not.
 fn may_open(model: &Path, file: &Path, options: &Options) -> Result<(), String> {
     if options.open_anywhere {
         return Ok(());
@@ -102,7 +105,7 @@ fn may_open(model: &Path, file: &Path, options: &Options) -> Result<(), String> 
     let own = model.parent().unwrap_or(Path::new(""));
     let inside = file.strip_prefix(own).ok();
     let up = inside.map(|path| {
-        // how far the path climbs above the model's folder
+        // number of levels that the path climbs above the model's folder
         let mut depth = 0_i32;
         path.components().fold(0, |most, component| {
             depth += match component {
@@ -122,5 +125,5 @@ fn may_open(model: &Path, file: &Path, options: &Options) -> Result<(), String> 
     }
 }
 
-/// Folders above that of a model which may belong to its package: those of public models are up to five.
+/// Most parent folders of a model that may belong to its package; public models need up to five.
 const MOST_UP: i32 = 6;

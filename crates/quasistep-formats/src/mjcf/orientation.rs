@@ -1,22 +1,22 @@
-//! Poses of MJCF: a place and one of five ways to give an orientation.
+//! Poses in MJCF: a position, and an orientation in one of five forms.
 
 use super::read::Read;
 use super::spec::Compiler;
 use crate::error::SceneError;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 
-/// Vectors shorter than this have no direction, as in MuJoCo.
+/// Shortest vector that has a direction, as in MuJoCo.
 const LEAST_LENGTH: f64 = 1e-14;
-/// Ways to give an orientation beside `quat`, each of which goes before it.
+/// Forms of orientation that override `quat`.
 const OTHERS: [&str; 4] = ["axisangle", "xyaxes", "zaxis", "euler"];
 
-/// `pos` and an orientation.
+/// Reads `pos` and the orientation of an element.
 pub(super) fn pose(at: &Read<'_>, compiler: &Compiler) -> Result<Pose, SceneError> {
     let translation = Vec3::from(at.partly("pos", [0.0; 3])?);
     Ok(Pose::new(rotation(at, compiler)?, translation))
 }
 
-/// The orientation of a frame.
+/// Reads the orientation of an element.
 pub(super) fn rotation(at: &Read<'_>, compiler: &Compiler) -> Result<Quat, SceneError> {
     for layer in at.layers() {
         let given = OTHERS.iter().chain(&["quat"]).filter(|name| layer.attribute(name).is_some());
@@ -62,7 +62,8 @@ pub(super) fn rotation(at: &Read<'_>, compiler: &Compiler) -> Result<Quat, Scene
     }
 }
 
-/// Euler angles, in rad, about the axes that the compiler is told: small letters turn with the frame.
+/// Rotation of Euler angles (rad) about the axes set by the compiler: lower case for body-fixed
+/// axes, capitals for fixed axes.
 pub(super) fn euler(angles: [f64; 3], compiler: &Compiler) -> Quat {
     let mut rotation = Quat::IDENTITY;
     for (axis, angle) in compiler.euler_axes.into_iter().zip(angles) {
@@ -77,7 +78,7 @@ pub(super) fn euler(angles: [f64; 3], compiler: &Compiler) -> Quat {
     rotation
 }
 
-/// The smallest rotation that takes z to a unit vector; half a turn about x where z is turned round.
+/// The smallest rotation that takes z to a unit vector; a half turn about x for −z.
 pub(super) fn turn_z_to(z: Vec3) -> Quat {
     let axis = Vec3::Z.cross(z);
     let sine = axis.norm();

@@ -1,19 +1,20 @@
-//! An element behind the defaults of its class.
+//! Attributes of an element with the defaults of its class.
 
 use super::tree::Element;
 use crate::error::{SceneError, list};
 use std::rc::Rc;
 
-/// An element; what it does not say itself its class says, the nearest one first.
+/// An element with defaults: attributes that it does not have are taken from its class, innermost
+/// first.
 #[derive(Clone, Copy)]
 pub(super) struct Read<'a> {
-    /// From the outermost class to the nearest one.
+    /// Default layers, outermost class first.
     pub defaults: &'a [Rc<Element>],
     pub own: &'a Element,
 }
 
 impl<'a> Read<'a> {
-    /// The element alone.
+    /// The element without defaults.
     pub fn plain(own: &'a Element) -> Self {
         Self { defaults: &[], own }
     }
@@ -22,7 +23,7 @@ impl<'a> Read<'a> {
         self.own.error(message)
     }
 
-    /// The element and its defaults, the outermost first: what comes later holds.
+    /// The defaults, outermost first, then the element; later layers override earlier ones.
     pub fn layers(&self) -> impl DoubleEndedIterator<Item = &'a Element> {
         self.defaults.iter().map(|element| &**element).chain([self.own])
     }
@@ -31,7 +32,7 @@ impl<'a> Read<'a> {
         self.layers().rev().find_map(|layer| layer.attribute(name))
     }
 
-    /// Finite numbers in an attribute of one layer, `most` at most.
+    /// Up to `most` finite numbers in an attribute of one layer.
     fn numbers_of(
         layer: &Element,
         name: &str,
@@ -60,7 +61,7 @@ impl<'a> Read<'a> {
         Ok(self.numbers::<1>(name)?.map(|[x]| x))
     }
 
-    /// Up to `N` finite numbers; a layer that gives fewer leaves the rest as they were.
+    /// Up to `N` finite numbers. A layer with fewer numbers overrides the first ones only.
     pub fn partly<const N: usize>(
         &self,
         name: &str,
@@ -76,7 +77,7 @@ impl<'a> Read<'a> {
         Ok(initial)
     }
 
-    /// As many finite numbers as there are.
+    /// All finite numbers of an attribute.
     pub fn all_numbers(&self, name: &str) -> Result<Option<Vec<f64>>, SceneError> {
         let layer = self.layers().rev().find(|layer| layer.attribute(name).is_some());
         layer.map_or(Ok(None), |layer| Self::numbers_of(layer, name, usize::MAX))
@@ -95,7 +96,7 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// One of some words.
+    /// One of several valid words.
     pub fn word<T: Copy>(&self, name: &str, valid: &[(&str, T)]) -> Result<Option<T>, SceneError> {
         let Some(text) = self.attribute(name).map(str::trim) else { return Ok(None) };
         if let Some((_, value)) = valid.iter().find(|(word, _)| *word == text) {
@@ -110,7 +111,7 @@ impl<'a> Read<'a> {
         self.word(name, &[("true", true), ("false", false)])
     }
 
-    /// The range of something that is limited; `None` if it is not.
+    /// Range of a limited quantity; `None` if it is not limited.
     pub fn range(
         &self,
         name: &str,
@@ -133,7 +134,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Finite numbers between blanks.
+/// Finite numbers separated by blanks.
 pub(super) fn numbers(text: &str, most: usize) -> Result<Vec<f64>, String> {
     let mut values = Vec::new();
     for word in text.split_whitespace() {

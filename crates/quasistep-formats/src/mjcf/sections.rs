@@ -1,14 +1,15 @@
-//! Sections behind the bodies (contact, tendon, equality, actuator): which elements hold under which names.
+//! Sections that refer to bodies by name (contact, tendon, equality, actuator), and resolution of
+//! these names.
 //!
-//! An attached model brings its sections with it, as far as they speak of what was attached; what speaks of a replica is there once
-//! for each copy.
+//! An attached model brings the elements of its sections that refer to attached parts. Elements
+//! that refer to a replicated part are repeated for each copy.
 
 use super::tree::Element;
 use super::world::{Scope, World};
 use crate::error::{SceneError, unknown};
 use std::collections::BTreeMap;
 
-/// What a name stands for.
+/// Kind of object to which a name refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Body,
@@ -18,7 +19,7 @@ pub(super) enum What {
     Tendon,
 }
 
-/// Attributes that name things.
+/// Attributes whose values are names, and the kind of object named.
 const REFERENCES: [(&str, What); 20] = [
     ("body", What::Body),
     ("body1", What::Body),
@@ -42,10 +43,10 @@ const REFERENCES: [(&str, What); 20] = [
     ("tendon2", What::Tendon),
 ];
 
-/// All that has names, bodies and what stands in them, and tendons.
+/// Name lookup of bodies and their parts, and of tendons.
 pub(super) struct Names<'w, 'a> {
     pub world: &'w World<'a>,
-    /// Index by name.
+    /// Tendon indices by name.
     pub tendons: BTreeMap<String, usize>,
 }
 
@@ -60,7 +61,7 @@ impl<'w, 'a> Names<'w, 'a> {
         }
     }
 
-    /// The full name of something within a scope: a copy of it, or else the only one.
+    /// Full name of an object in a scope: that of the scope's own copy, or else the only one.
     pub fn resolve(&self, what: What, scope: &Scope, name: &str) -> Option<String> {
         let world_body = what == What::Body && name == "world";
         [scope.name(name), format!("{}{name}", scope.prefix)]
@@ -69,7 +70,7 @@ impl<'w, 'a> Names<'w, 'a> {
             .find(|full| self.has(what, full))
     }
 
-    /// The full name of what an attribute names.
+    /// Full name of the object named by an attribute.
     pub fn find(
         &self,
         at: &Element,
@@ -96,7 +97,7 @@ impl<'w, 'a> Names<'w, 'a> {
         format!("{attribute}: {}", unknown(word, name, &names))
     }
 
-    /// Elements of a section of all files, each with the scopes in which it holds.
+    /// Elements of a section in all files, each with the scopes in which it is valid.
     pub fn elements(
         &self,
         section: &'static str,
@@ -119,7 +120,7 @@ impl<'w, 'a> Names<'w, 'a> {
             names.iter().all(|(_, what, name)| self.resolve(*what, scope, name).is_some())
         };
         if !scope.suffix.is_empty() {
-            // a copy: something of this very copy is named
+            // in a replica: valid if it names a part of this copy
             return Ok(known(scope)
                 && names.iter().any(|(_, what, name)| self.has(*what, &scope.name(name))));
         }
@@ -142,7 +143,7 @@ impl<'w, 'a> Names<'w, 'a> {
     }
 }
 
-/// Things that an element and those within it name.
+/// Collects the names to which an element and its children refer.
 fn references<'e>(element: &'e Element, found: &mut Vec<(&'static str, What, &'e str)>) {
     for (attribute, what) in REFERENCES {
         if let Some(name) =

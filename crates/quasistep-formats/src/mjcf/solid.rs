@@ -1,16 +1,16 @@
-//! Volume and moments of inertia of MuJoCo's primitive shapes, full or as shells of even thickness.
+//! Volume and moments of inertia of MuJoCo's primitives, solid or as shells of uniform thickness.
 //!
-//! Shells follow MuJoCo where it approximates: the area of an ellipsoid is Thomsen's formula, its moments are those of a skin of
-//! 1e-6 m.
+//! Shells use MuJoCo's approximations: Thomsen's formula for the area of an ellipsoid, and a skin
+//! of 1e-6 m for its moments.
 
 use std::f64::consts::PI;
 
 /// Exponent of Thomsen's formula for the area of an ellipsoid.
 const THOMSEN: f64 = 1.6075;
-/// Thickness of the skin that stands in for the shell of an ellipsoid, in m.
+/// Thickness of the skin that approximates the shell of an ellipsoid, in m.
 const SKIN: f64 = 1e-6;
 
-/// A primitive shape by MuJoCo's sizes: radius or half axes, then half lengths along z.
+/// A primitive by MuJoCo's size parameters: radius or half axes, then half length along z, in m.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Primitive {
     Sphere { radius: f64 },
@@ -20,7 +20,7 @@ pub(super) enum Primitive {
     Box { half: [f64; 3] },
 }
 
-/// What mass is spread over.
+/// Domain over which mass is spread: volume or surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
     Volume,
@@ -50,7 +50,7 @@ impl Primitive {
         }
     }
 
-    /// Moments about the axes of the shape per kg, in m².
+    /// Moments of inertia per unit mass about the shape's axes, in m².
     pub fn moments(self, spread: Spread) -> [f64; 3] {
         let full = spread == Spread::Volume;
         match self {
@@ -61,7 +61,7 @@ impl Primitive {
                 [across, across, r * r / 2.0]
             }
             Self::Cylinder { radius: r, half } => {
-                // two discs and a tube, by area
+                // share of the area in each end disc, and in the tube
                 let disc = r / (2.0 * r + 4.0 * half);
                 let tube = 1.0 - 2.0 * disc;
                 let across = tube * (r * r / 2.0 + half * half / 3.0)
@@ -77,7 +77,7 @@ impl Primitive {
             }
             Self::Box { half } if full => from_squares(half.map(|h| h * h / 3.0)),
             Self::Box { half: [a, b, c] } => {
-                // pairs of faces by area, normal to x, y and z
+                // share of the area in the pairs of faces normal to x, y and z
                 let area = a * b + b * c + c * a;
                 let [x, y, z] = [b * c / area, c * a / area, a * b / area];
                 let third = |h: f64, own: f64| h * h * (own + (1.0 - own) / 3.0);
@@ -87,13 +87,13 @@ impl Primitive {
     }
 }
 
-/// Moments from the means of x², y² and z².
+/// Moments of inertia per unit mass from the means of x², y² and z².
 fn from_squares([x, y, z]: [f64; 3]) -> [f64; 3] {
     [y + z, x + z, x + y]
 }
 
 fn capsule(r: f64, half: f64, full: bool) -> [f64; 3] {
-    // share of the mass in the round ends, and a hemisphere's centre above its flat side
+    // share of the mass in the round ends, and height of a hemisphere's centroid above its base
     let ends = if full { 4.0 * r / (4.0 * r + 6.0 * half) } else { r / (r + half) };
     let tube = 1.0 - ends;
     let (centre, sphere, tube_z) = if full {
@@ -110,14 +110,14 @@ fn capsule(r: f64, half: f64, full: bool) -> [f64; 3] {
 mod tests {
     use super::*;
 
-    /// Means of squares over many points of a surface or volume, from a grid of the parameters.
+    /// Compares moments with means over a parameter grid of the surface or volume.
     fn close(seen: [f64; 3], wanted: [f64; 3], tolerance: f64) {
         for (a, b) in seen.iter().zip(wanted) {
             assert!((a - b).abs() < tolerance * b.abs(), "{seen:?} is not {wanted:?}");
         }
     }
 
-    /// A capsule without length is a sphere, an ellipsoid with equal axes too, full or hollow.
+    /// A capsule of length zero and an ellipsoid with equal axes are spheres, solid or hollow.
     #[test]
     fn limits_are_spheres() {
         let r = 0.3;

@@ -1,4 +1,4 @@
-//! What a file says outside of its bodies: options of the compiler, classes of defaults, assets.
+//! Parts of a file outside its bodies: compiler options, default classes, assets.
 
 use super::mesh::MeshAsset;
 use super::read::Read;
@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Models that files may attach, one within the other.
+/// Most models that a file may attach, including nested ones.
 const MOST_MODELS: usize = 100;
-/// Actuators of a class have one set of defaults, whatever their tags.
+/// Tags that share one set of actuator defaults.
 pub(super) const ACTUATORS: [&str; 12] = [
     "general",
     "motor",
@@ -29,33 +29,33 @@ pub(super) const ACTUATORS: [&str; 12] = [
 
 const ACTUATOR: &str = "actuator";
 
-/// Where the inertia of bodies comes from.
+/// Source of body inertias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FromGeom {
-    /// From `<inertial>` alone.
+    /// `<inertial>` only.
     Never,
-    /// From the geoms, whatever `<inertial>` says.
+    /// Geoms, even if there is an `<inertial>`.
     Always,
-    /// From the geoms where there is no `<inertial>`.
+    /// Geoms if there is no `<inertial>`.
     Auto,
 }
 
-/// `<compiler>`.
+/// Options of `<compiler>`.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // switches of MuJoCo's compiler
 pub(super) struct Compiler {
     pub automatic_limits: bool,
     pub degrees: bool,
-    /// Axes of Euler angles, `x` to `z`; capitals are fixed axes.
+    /// Axes of Euler angles, `x` to `z`; capital letters for fixed axes.
     pub euler_axes: [u8; 3],
     pub mesh_folder: String,
     pub strip_paths: bool,
     pub inertia_from_geom: FromGeom,
     pub inertia_groups: [i64; 2],
-    /// Smallest mass, in kg, and principal moment, in kg·m², of a body.
+    /// Lower bounds of a body's mass (kg) and principal moments (kg·m²).
     pub least: [f64; 2],
     pub balance: bool,
-    /// Mass of all bodies together, in kg.
+    /// Prescribed total mass of all bodies, in kg.
     pub total_mass: Option<f64>,
     pub fit_boxes: bool,
 }
@@ -116,25 +116,25 @@ impl Compiler {
         Ok(c)
     }
 
-    /// An angle of the file in rad.
+    /// Converts an angle of the file to rad.
     pub fn angle(&self, value: f64) -> f64 {
         if self.degrees { value.to_radians() } else { value }
     }
 }
 
-/// Defaults of a class.
+/// A default class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Class {
-    /// By kind of element, from those of the outermost class to its own.
+    /// For each kind of element, layers of defaults from the outermost class to this one.
     layers: BTreeMap<&'static str, Vec<Rc<Element>>>,
-    /// Where those of actuators begin, for each class from the outermost one to its own.
+    /// Index of the first actuator layer of each class, from the outermost class to this one.
     pub actuators_from: Vec<usize>,
 }
 
-/// Kinds of elements that have defaults which are read here.
+/// Kinds of elements whose defaults are read.
 const WITH_DEFAULTS: [&str; 7] = ["mesh", "material", "joint", "geom", "site", "pair", "equality"];
 
-/// The kind under which an element has its defaults.
+/// Kind of element under which defaults of a tag are stored.
 pub(super) fn kind_of(tag: &str) -> &'static str {
     if ACTUATORS.contains(&tag) {
         return ACTUATOR;
@@ -146,7 +146,7 @@ pub(super) fn kind_of(tag: &str) -> &'static str {
     }
 }
 
-/// One file with what it includes.
+/// One file with its includes.
 pub(super) struct Spec {
     pub root: Element,
     /// Folder of the file.
@@ -154,14 +154,14 @@ pub(super) struct Spec {
     pub compiler: Compiler,
     classes: BTreeMap<String, Class>,
     pub meshes: BTreeMap<String, MeshAsset>,
-    /// Red, green, blue, opacity.
+    /// Colours of materials by name: red, green, blue, opacity.
     pub materials: BTreeMap<String, [f32; 4]>,
-    /// Models that can be attached: index among all.
+    /// Index among all specs of each model that can be attached.
     pub models: BTreeMap<String, usize>,
 }
 
 impl Spec {
-    /// Reads a file and appends it, behind the models that it names.
+    /// Reads a file and appends it to the list, after the models that it references.
     pub fn load(
         path: &Path,
         may_open: &dyn Fn(&Path) -> Result<(), String>,
@@ -211,7 +211,7 @@ impl Spec {
         Ok(all.len() - 1)
     }
 
-    /// A `<default>`, and those within.
+    /// Reads a `<default>` and its nested classes.
     fn class(&mut self, section: &Element, parent: Option<&str>) -> Result<(), SceneError> {
         let name = section.attribute("class").unwrap_or("");
         let (name, mut class) = match parent {
@@ -241,7 +241,7 @@ impl Spec {
         section.children("default").try_for_each(|inner| self.class(inner, Some(name)))
     }
 
-    /// A class by name.
+    /// Finds a class by name.
     pub fn find_class(&self, name: &str, at: &Element) -> Result<&Class, SceneError> {
         self.classes.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.classes.keys().map(String::as_str).collect();
@@ -249,12 +249,12 @@ impl Spec {
         })
     }
 
-    /// The class that holds where an element names none.
+    /// The class of elements that name none.
     pub fn main(&self) -> &Class {
         &self.classes["main"]
     }
 
-    /// An element behind the defaults of its own class, or of the one around it.
+    /// An element with the defaults of its own class, or of the enclosing class.
     pub fn behind<'a>(
         &'a self,
         own: &'a Element,
@@ -264,7 +264,7 @@ impl Spec {
         Ok(Read { defaults: class.layers.get(kind_of(&own.tag)).map_or(&[], Vec::as_slice), own })
     }
 
-    /// The class of an element, or else the one around it.
+    /// The class of an element, or else the enclosing class.
     pub fn class_of<'a>(
         &'a self,
         own: &Element,
@@ -273,7 +273,7 @@ impl Spec {
         own.attribute("class").map_or(Ok(around), |name| self.find_class(name, own))
     }
 
-    /// The file that an asset names.
+    /// Path of the file that an asset names.
     pub fn asset_file(&self, at: &Element, name: &str) -> PathBuf {
         let name = if self.compiler.strip_paths {
             name.rsplit(['/', '\\']).next().unwrap_or(name)
@@ -284,7 +284,7 @@ impl Spec {
         if files::is_file(&path) {
             return path;
         }
-        // from the folder of the file that includes it
+        // first relative to the including file's folder
         let beside = Path::new(&*at.place.file).parent().unwrap_or(Path::new(""));
         let near = beside.join(&self.compiler.mesh_folder).join(name);
         if files::is_file(&near) { near } else { path }
@@ -320,7 +320,7 @@ impl Spec {
         Ok(())
     }
 
-    /// Colours of textures that the file makes itself, by name: the mean of a chequer or gradient.
+    /// Colours of generated textures by name: the mean colour of a checker or gradient.
     fn textures(&self) -> Result<BTreeMap<String, [f64; 3]>, SceneError> {
         let mut textures = BTreeMap::new();
         for own in self.root.in_sections("asset").filter(|own| own.tag == "texture") {

@@ -1,4 +1,5 @@
-//! `<tendon>`: sums of joint coordinates, and paths through space, which are not read where they act.
+//! `<tendon>`: linear combinations of joint coordinates. Spatial tendons are not supported where
+//! they have an effect.
 
 use super::read::Read;
 use super::sections::{Names, What};
@@ -7,15 +8,15 @@ use super::tree::{Element, Place};
 use super::world::Scope;
 use crate::error::SceneError;
 
-/// A tendon of fixed type: `length = Σ c q`.
+/// A fixed tendon: `length = Σ c q`.
 #[derive(Clone, Debug)]
 pub(super) struct Tendon {
     pub name: String,
     pub place: Place,
-    /// Body and index among its joints, and the factor. Empty for a spatial tendon.
+    /// Body index, index among its joints, and coefficient. Empty for a spatial tendon.
     pub terms: Vec<([usize; 2], f64)>,
     pub range: Option<[f64; 2]>,
-    /// Stiffness, and the length where it is slack.
+    /// Stiffness, in N/m or N·m/rad, and rest length, in m or rad.
     pub spring: (f64, f64),
     pub damping: f64,
     pub friction: f64,
@@ -23,14 +24,14 @@ pub(super) struct Tendon {
 }
 
 impl Tendon {
-    /// Does it act by itself?
+    /// True if it has an effect without an actuator.
     pub fn acts(&self) -> bool {
         let resists = self.damping > 0.0 || self.friction > 0.0 || self.armature > 0.0;
         self.range.is_some() || self.spring.0 > 0.0 || resists
     }
 }
 
-/// All tendons; their names are added to `names`.
+/// Reads all tendons and adds their names to `names`.
 pub(super) fn read(names: &mut Names<'_, '_>, told: &mut Told) -> Result<Vec<Tendon>, SceneError> {
     let mut tendons: Vec<Tendon> = Vec::new();
     for (element, scope) in names.elements("tendon")? {

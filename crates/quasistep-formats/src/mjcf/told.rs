@@ -1,13 +1,13 @@
-//! What is odd in a model without being wrong, and what was done about it.
+//! Warnings about unusual but acceptable contents of a model.
 
 use super::tree::Place;
 use crate::error::list_some;
 use std::collections::BTreeMap;
 
-/// Names that one warning holds in memory; it shows fewer.
+/// Most names stored per warning; fewer are shown.
 const MOST_NAMES: usize = 100;
 
-/// An oddity that many parts of a model may have: the word for such a part, what was found and what was done.
+/// A finding that several parts may share: the noun for the parts, and what was found and done.
 pub(super) type Kind = (&'static str, &'static str);
 
 pub(super) const SPRINGS: Kind =
@@ -51,7 +51,7 @@ pub(super) const ATTACHED_KEYS: Kind = ("key", "of an attached model: left out")
 pub(super) const OTHER_KEYS: Kind = ("key", "another keyframe than that of the start: left out");
 pub(super) const MIXED: Kind = ("pair", "friction along two directions: their mean is taken");
 
-/// Collects oddities while a model is read; each kind becomes one warning.
+/// Collects warnings while a model is read. Findings of one kind become one warning.
 #[derive(Default)]
 pub(super) struct Told {
     plain: Vec<String>,
@@ -59,12 +59,12 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Something at one place.
+    /// Adds a warning about one place.
     pub fn warn(&mut self, place: &Place, text: &str) {
         self.plain.push(format!("{}:{}: {text}", place.file, place.line));
     }
 
-    /// Something that many parts have in common.
+    /// Adds one part to a finding that several parts may share.
     pub fn group(&mut self, kind: Kind, place: &Place, name: &str) {
         let (_, n, names) =
             self.grouped.entry(kind).or_insert_with(|| (place.clone(), 0, Vec::new()));
@@ -74,7 +74,7 @@ impl Told {
         }
     }
 
-    /// All of it, a line each.
+    /// All warnings, one line each.
     pub fn into_warnings(self) -> Vec<String> {
         let Self { mut plain, grouped } = self;
         for ((part, kind), (place, n, names)) in grouped {

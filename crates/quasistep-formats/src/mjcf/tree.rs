@@ -1,4 +1,4 @@
-//! Elements of a file with what it includes in their places.
+//! Elements of a file, with included files in place of `<include>`.
 
 use crate::error::SceneError;
 use crate::files;
@@ -8,21 +8,21 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Elements of a model with all that it includes; the largest of public ones have some 20 000.
+/// Most elements of a model with its includes; the largest public models have about 20 000.
 const MOST_ELEMENTS: usize = 1_000_000;
-/// Files that a model may include.
+/// Most included files.
 const MOST_FILES: usize = 1000;
-/// How deep elements may be nested: bodies of a chain of 100 links are.
+/// Deepest nesting of elements; a chain of 100 bodies needs about 100.
 const MOST_DEPTH: usize = 200;
 
-/// Where an element stands.
+/// Position of an element in a file.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub file: Rc<str>,
     pub line: usize,
 }
 
-/// An element that owns its text.
+/// An XML element that owns its strings.
 #[derive(Clone, Debug)]
 pub(super) struct Element {
     pub tag: String,
@@ -36,7 +36,7 @@ impl Element {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// What people call it: its tag and its name.
+    /// Label for messages: tag and name.
     pub fn label(&self) -> String {
         match self.attribute("name") {
             Some(name) => format!("{} {}", self.tag, shown(name.as_bytes())),
@@ -49,7 +49,7 @@ impl Element {
         SceneError::new(file, Some(*line), &self.label(), message)
     }
 
-    /// An attribute that must be there and not be empty.
+    /// A required attribute that must not be empty.
     pub fn text(&self, name: &str) -> Result<&str, SceneError> {
         match self.attribute(name).map(str::trim) {
             Some(text) if !text.is_empty() => Ok(text),
@@ -61,15 +61,15 @@ impl Element {
         self.children.iter().filter(move |child| child.tag == tag)
     }
 
-    /// Children of all sections of this name: a file may have several.
+    /// Children of all sections with this tag; a file may have several.
     pub fn in_sections<'s>(&'s self, section: &'s str) -> impl Iterator<Item = &'s Element> {
         self.children(section).flat_map(|s| s.children.iter())
     }
 }
 
-/// Reads a file and all that it includes.
+/// Reads a file and its includes.
 pub(super) struct Reader<'a> {
-    /// The folder of the model's own file, where paths of includes start.
+    /// Folder of the main file, to which include paths are relative.
     folder: &'a Path,
     may_open: &'a dyn Fn(&Path) -> Result<(), String>,
     seen: BTreeSet<PathBuf>,
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         Self { folder, may_open, seen: BTreeSet::new(), n_elements: 0 }
     }
 
-    /// The root of a file, with what it includes in place.
+    /// Reads the root element of a file, with its includes in place.
     pub fn read(&mut self, path: &Path) -> Result<Element, SceneError> {
         self.seen.insert(path.to_owned());
         let file: Rc<str> = path.display().to_string().into();
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         Ok(element)
     }
 
-    /// What stands within the root of an included file.
+    /// Children of the root of an included file.
     fn include(
         &mut self,
         at: &Xml<'_, '_>,
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         depth: usize,
     ) -> Result<Vec<Element>, SceneError> {
         let name = at.text("file")?;
-        // from the model's folder, else from that of the file that includes
+        // relative to the main file's folder, or else to the including file's folder
         let near = from.parent().unwrap_or(Path::new("")).join(name);
         let candidates = [self.folder.join(name), near];
         let path = candidates.iter().find(|path| files::is_file(path));

@@ -1,11 +1,12 @@
-//! The elements and attributes of MJCF, to find those that it does not have.
+//! Elements and attributes defined by MJCF, to detect unknown ones.
 
 use super::tree::Element;
 use crate::error::unknown;
 use std::collections::BTreeMap;
 
-/// What MuJoCo's XML reference lists, a kind of element a line: `kind: attributes | kinds within`. A kind is a tag, with `@` and a
-/// word where a tag means different things in different places. `*` stands for all. `%` names a list of attributes.
+/// Grammar from MuJoCo's XML reference, one kind of element a line:
+/// `kind: attributes | child kinds`. A kind is a tag. If a tag has several meanings, `@` and a word
+/// follow it. `*` allows everything. `%` refers to a named list of attributes.
 const TABLE: &str = "\
 %pose: pos quat axisangle xyaxes zaxis euler
 %solver: solref solimp margin gap
@@ -85,13 +86,13 @@ keyframe: | key
 key: name time qpos qvel act mpos mquat ctrl
 ";
 
-/// What may stand at and within a kind of element.
+/// Attributes and children allowed for a kind of element.
 struct Kind<'t> {
     attributes: Vec<&'t str>,
     within: Vec<&'t str>,
 }
 
-/// Sentences on all elements and attributes that MJCF does not have, each told once, with its first line.
+/// Warnings about unknown elements and attributes, each reported once with its first line.
 pub(super) fn strangers(root: &Element) -> Vec<(super::tree::Place, String)> {
     let mut lists: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut kinds: BTreeMap<&str, Kind<'_>> = BTreeMap::new();

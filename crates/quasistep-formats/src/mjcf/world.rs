@@ -13,14 +13,14 @@ use quasistep_math::{Pose, Vec3};
 use quasistep_model::BodyInertia;
 use std::collections::BTreeMap;
 
-/// Bodies, geoms and sites together; public scenes have some thousand.
+/// Most bodies, geoms and sites together; public scenes have some thousand.
 const MOST_PARTS: usize = 100_000;
-/// Copies of one `<replicate>`.
+/// Most copies of one `<replicate>`.
 const MOST_COPIES: usize = 10_000;
-/// Bodies may move by at most so many coordinates each.
+/// Most dofs of one body.
 const MOST_DOFS: usize = 6;
 
-/// Which file elements come from, and what their names get around them.
+/// Origin file of elements, and the prefix and suffix of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scope {
     pub spec: usize,
@@ -37,60 +37,60 @@ impl Scope {
 /// A body.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
-    /// Unique among the bodies.
+    /// Name, unique among the bodies.
     pub name: String,
     pub place: Place,
-    /// Index of a body; of the world its own.
+    /// Index of the parent body; 0 for the world itself.
     pub parent: usize,
     pub X_PB: Pose,
     pub joints: Vec<Joint>,
     pub geoms: Vec<Geom>,
     pub inertia: BodyInertia,
     pub weightless: bool,
-    /// It is moved by hand, in MuJoCo.
+    /// True for a mocap body, whose pose is set from outside.
     pub mocap: bool,
-    /// The body that it is welded to, nearest to the world.
+    /// Index of the body nearest to the world to which this body is welded.
     pub weld: usize,
 }
 
-/// A site.
+/// A site: a named frame on a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     pub body: usize,
     pub X_BS: Pose,
 }
 
-/// All bodies.
+/// All bodies with their parts.
 pub(super) struct World<'a> {
     pub specs: &'a [Spec],
-    /// The world first; parents before children.
+    /// The world first, parents before children.
     pub bodies: Vec<Body>,
     pub body_of: BTreeMap<String, usize>,
     pub sites: BTreeMap<String, Site>,
-    /// Body and index among its geoms.
+    /// By name: body index, and index among its geoms.
     pub geom_of: BTreeMap<String, [usize; 2]>,
-    /// Body and index among its joints.
+    /// By name: body index, and index among its joints.
     pub joint_of: BTreeMap<String, [usize; 2]>,
-    /// Files as they were put in, each under the names that it got.
+    /// Scope of each instantiated file.
     pub scopes: Vec<Scope>,
     pub told: Told,
     n_parts: usize,
 }
 
-/// Where elements stand.
+/// Context of the elements being read.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     body: usize,
-    /// Pose of the frame around them in the body.
+    /// Pose of the enclosing frame in the body.
     X_BS: Pose,
     class: &'a Class,
     scope: &'a Scope,
-    /// The inertia of the body comes from its geoms.
+    /// True if the body's inertia comes from its geoms.
     weigh: bool,
 }
 
 impl<'a> World<'a> {
-    /// Reads the bodies of the last file and of those that it attaches.
+    /// Reads the bodies of the last spec and of the models that it attaches.
     pub fn read(specs: &'a [Spec]) -> Result<Self, SceneError> {
         let main = specs.len() - 1;
         let root = &specs[main].root;
@@ -155,7 +155,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// What stands in a body, frame or world.
+    /// Reads the contents of a body, frame or world.
     fn section(&mut self, section: &'a Element, around: Around<'_>) -> Result<(), SceneError> {
         for element in &section.children {
             match element.tag.as_str() {
@@ -188,7 +188,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// What is around the children of a frame or replica.
+    /// Context for the children of a frame or replica.
     fn inner<'s>(&self, element: &'a Element, around: Around<'s>) -> Result<Around<'s>, SceneError>
     where
         'a: 's,
@@ -322,7 +322,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Copies of what stands in an element, each moved on from the one before.
+    /// Adds the copies of a `<replicate>`, each offset from the one before.
     fn replicate(&mut self, element: &'a Element, around: Around<'_>) -> Result<(), SceneError> {
         let at = Read::plain(element);
         let spec = self.spec(around);
@@ -350,14 +350,14 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Remembers that elements of a file stand under other names.
+    /// Records a scope in which elements of a file are instantiated.
     fn enter(&mut self, scope: &Scope) {
         if self.scopes.last() != Some(scope) {
             self.scopes.push(scope.clone());
         }
     }
 
-    /// Puts a body, a frame or all of another model here.
+    /// Attaches a body, a frame, or all of another model.
     fn attach(&mut self, element: &'a Element, around: Around<'_>) -> Result<(), SceneError> {
         let name = element.attribute("model").ok_or_else(|| {
             element.error("`model` is missing: a part of the model itself is not attached here")
@@ -397,7 +397,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// The name of an element within its scope, or one that is made; it must be free.
+/// The name of an element in its scope, or a generated one. An error if it is already in use.
 fn unique<T>(
     element: &Element,
     scope: &Scope,
@@ -421,7 +421,7 @@ fn unique<T>(
     Ok(name)
 }
 
-/// An element of a tag by its name, and the class around it.
+/// Finds an element by tag and name, and its enclosing class.
 fn find<'a>(
     section: &'a Element,
     tag: &str,
@@ -444,7 +444,7 @@ fn find<'a>(
     None
 }
 
-/// The `<inertial>` elements of a body, also within its frames.
+/// Collects the `<inertial>` elements of a body, including those in its frames.
 fn find_inertials<'e>(element: &'e Element, found: &mut Vec<&'e Element>) {
     for child in &element.children {
         match child.tag.as_str() {

@@ -1,8 +1,9 @@
-//! Systems of the simulator pangtao22/quasistatic_simulator, its `q_sys/*.yml`: directives, objects, the stiffness of robots, and how
-//! they are stepped.
+//! Systems of the simulator pangtao22/quasistatic_simulator, `q_sys/*.yml`: directives, objects,
+//! robot stiffness, and step settings.
 //!
-//! What its step does not read has no part in the description: limits and effort limits, damping, dry friction, rotors, and the weight
-//! of robots. Surfaces without friction have a coefficient of 1, as in Drake.
+//! Quantities that its step ignores are left out of the description: joint and effort limits,
+//! damping, dry friction, rotor inertia, and the weight of robots. Surfaces without given friction
+//! have a coefficient of 1, as in Drake.
 
 mod params;
 
@@ -15,9 +16,9 @@ use crate::{Options, files};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The key that no other format has.
+/// A key that only this format has.
 pub(crate) const OWN_KEY: &str = "model_directive";
-/// Coefficient of sliding of a surface without one.
+/// Friction coefficient of a surface that gives none.
 const FRICTION: f64 = 1.0;
 
 /// Reads a system.
@@ -30,7 +31,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
     let places =
         Places { dir: path.parent().unwrap_or(Path::new(".")), packages: &options.packages };
     let find = |at: &At<'_>| places.find(at.text()?).map_err(|why| at.error(why));
-    // by name: so they are numbered there
+    // sorted by name, as that simulator numbers them
     let mut objects = BTreeMap::new();
     let listed = map.get("objects").filter(|at| !at.is_nothing());
     for at in listed.map_or(Ok(Vec::new()), At::list)? {
@@ -79,8 +80,8 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
     Ok(system)
 }
 
-/// Makes each link a group of its own: neighbours, which never touch, are those that a joint connects, not those that a joint
-/// connects to what they are welded to.
+/// Makes each link a collision group of its own. Then only links connected by a joint are excluded
+/// as neighbours, not links connected to something welded to them.
 fn stand_alone(system: &mut Description) {
     system.groups = system.links.iter().map(|link| link.name.clone()).collect();
     for (k, link) in system.links.iter_mut().enumerate() {
@@ -88,7 +89,7 @@ fn stand_alone(system: &mut Description) {
     }
 }
 
-/// The model of this name.
+/// Group index of the model with this name.
 fn group_of(system: &Description, name: &At<'_>) -> Result<usize, SceneError> {
     let text = name.text()?;
     let groups = &system.groups;
@@ -98,7 +99,7 @@ fn group_of(system: &Description, name: &At<'_>) -> Result<usize, SceneError> {
     })
 }
 
-/// Gives the joints of a robot their springs, and takes its weight.
+/// Sets joint stiffness of a robot and removes its weight.
 fn drive(system: &mut Description, group: usize, at: &At<'_>) -> Result<(), SceneError> {
     let joints = joints_of(system, group);
     if let Some(&k) = joints.iter().find(|&&k| system.joints[k].kind.n_v() > 1) {
@@ -123,7 +124,7 @@ fn drive(system: &mut Description, group: usize, at: &At<'_>) -> Result<(), Scen
     Ok(())
 }
 
-/// Joints with dofs of a model, each chain to its end before the next: the order of Drake's velocities.
+/// Joints of a model that have dofs, depth first: the order of Drake's velocities.
 fn joints_of(system: &Description, group: usize) -> Vec<usize> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); system.links.len()];
     let mut open = Vec::new();

@@ -1,4 +1,4 @@
-//! `quasistatic_sim_params`: how a system is stepped.
+//! `quasistatic_sim_params`: step settings.
 
 use crate::description::{Description, Stepping};
 use crate::error::SceneError;
@@ -13,10 +13,11 @@ const KEYS: [&str; 7] = [
     "unactuated_mass_scale",
     "log_barrier_weight",
 ];
-/// Edges of a pyramid; more are a mistake.
+/// Largest number of edges of a friction pyramid.
 const MOST_EDGES: u64 = 1024;
 
-/// Puts the parameters into the system; what is left out is as the simulator has it, or an error where it has nothing.
+/// Reads the settings into the system. Missing ones get that simulator's defaults; an error if it
+/// has none.
 pub(super) fn read(at: Option<&At<'_>>, system: &mut Description) -> Result<(), SceneError> {
     let mut stepping = Stepping::default();
     system.gravity = Some([0.0; 3]);
@@ -69,7 +70,7 @@ pub(super) fn read(at: Option<&At<'_>>, system: &mut Description) -> Result<(), 
     Ok(())
 }
 
-/// YAML's word for no number, with which the simulator means none.
+/// True for `.nan`, which that simulator uses for "not set".
 fn is_nan(at: &At<'_>) -> bool {
     at.text().is_ok_and(|text| text.eq_ignore_ascii_case(".nan"))
 }

@@ -1,4 +1,4 @@
-//! Bodies and connections of a model or world whose frames are known.
+//! Bodies and connections of a model or world whose frames are resolved.
 
 use super::constraint;
 use super::frames::{Frames, MODEL_FRAME, SCOPE, WORLD};
@@ -14,10 +14,11 @@ use quasistep_math::{Pose, Vec3};
 use quasistep_model::JointKind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Right angles of axes are this near, in rad.
+/// Tolerance of right angles between axes, in rad.
 const RIGHT: f64 = 1e-9;
 
-/// Adds a model, or the models of a world, under this name; an empty one leaves the names of its parts as they are.
+/// Adds a model, or the models of a world, with `name` as prefix. With an empty name, names are
+/// unchanged.
 pub(super) fn add(into: &mut Mechanism, root: &Model, name: &str) -> Result<(), SceneError> {
     let frames = Frames::new(root)?;
     let (first_group, bodies) = (into.groups.len(), BTreeMap::new());
@@ -39,11 +40,11 @@ pub(super) fn add(into: &mut Mechanism, root: &Model, name: &str) -> Result<(), 
 struct Assembler<'t, 'm> {
     into: &'t mut Mechanism,
     frames: Frames<'m>,
-    /// Index of the body of a link's frame.
+    /// Body index by frame index of the link.
     bodies: BTreeMap<usize, usize>,
-    /// Index of the group of the outermost scope; those of others follow in their order.
+    /// Group index of the outermost scope; those of other scopes follow in order.
     first_group: usize,
-    /// By scope, what stands before the names in it.
+    /// Name prefix of each scope.
     prefixes: Vec<String>,
 }
 
@@ -62,7 +63,7 @@ impl<'m> Assembler<'_, 'm> {
         }
     }
 
-    /// The bodies of the links in a scope, which make a group.
+    /// Adds the bodies of the links in a scope, as one group.
     fn add_links(&mut self, scope: usize) -> Result<(), SceneError> {
         let model = self.frames.scopes[scope].model;
         let prefix = self.prefixes[scope].clone();
@@ -86,7 +87,7 @@ impl<'m> Assembler<'_, 'm> {
             let X_WB = self.frames.X_W(frame);
             self.into.bodies.push(Body { link: own, spot: link.spot.clone(), X_WB });
         }
-        // two links of a model never collide where the file says so of both
+        // two links of a model do not collide if `self_collide` is false for both
         let collides = |link: &Link| link.self_collide.or(model.self_collide) != Some(false);
         let apart: Vec<usize> =
             (0..model.links.len()).filter(|&k| !collides(&model.links[k])).collect();
@@ -123,7 +124,7 @@ impl<'m> Assembler<'_, 'm> {
         }
     }
 
-    /// Names of frames as other files see them.
+    /// Registers scoped names of frames for other files.
     fn add_frames(&mut self, scope: usize) {
         let at = &self.frames.scopes[scope];
         let prefix = &self.prefixes[scope];
@@ -169,7 +170,8 @@ impl<'m> Assembler<'_, 'm> {
         if parent == child {
             return Err(spot.error("its parent and child are one link; they must differ"));
         }
-        // ends of Drake's planar joint are the frames themselves; others meet at the joint's frame
+        // Drake's planar joint gives its frames directly; other joints are defined by one joint
+        // frame
         if joint.kind != Kind::Planar {
             let of = |end: usize| match self.frames.link_of(end) {
                 Some(link) => self.frames.pose(link, frame),
@@ -216,7 +218,7 @@ impl<'m> Assembler<'_, 'm> {
         Ok(())
     }
 
-    /// A universal joint: a hinge, a link without mass, a hinge.
+    /// Adds a universal joint as two hinges with a massless link between them.
     fn add_two_hinges(
         &mut self,
         scope: usize,
@@ -270,14 +272,14 @@ impl<'m> Assembler<'_, 'm> {
         }
     }
 
-    /// Direction of an axis in the joint's frame.
+    /// Direction of an axis in the joint frame.
     fn direction(&self, scope: usize, joint: usize, axis: &Axis) -> Result<Vec3, SceneError> {
         let Some(name) = &axis.expressed_in else { return Ok(axis.direction) };
         let frame = self.frames.find(scope, name, &axis.spot)?;
         Ok(self.frames.pose(joint, frame).rotation.rotate(axis.direction))
     }
 
-    /// `names`: of the joints in the scope.
+    /// Mimic relation of a joint; `names` are the joints in the scope.
     fn mimic(
         &self,
         scope: usize,
@@ -286,7 +288,7 @@ impl<'m> Assembler<'_, 'm> {
     ) -> Result<Option<MimicOf>, SceneError> {
         let Some(mimic) = &joint.mimic else { return Ok(None) };
         let prefix = &self.prefixes[scope];
-        // a scoped name leads into a model within
+        // a scoped name refers to a joint of a nested model
         if !mimic.leader.contains(SCOPE) && !names.contains(mimic.leader.as_str()) {
             let names: Vec<&str> = names.iter().copied().collect();
             return Err(mimic.spot.error(unknown("joint", &mimic.leader, &names)));
@@ -299,7 +301,8 @@ impl<'m> Assembler<'_, 'm> {
         }))
     }
 
-    /// The angle from the reference body to the child is −ratio times that from it to the parent.
+    /// Adds a gearbox: the angle from reference to child is −ratio times that from reference to
+    /// parent.
     fn add_gearbox(
         &mut self,
         scope: usize,
@@ -327,7 +330,8 @@ impl<'m> Assembler<'_, 'm> {
         Ok(())
     }
 
-    /// The hinge from one link to another about this direction in the world: its name, and −1 if it counts the other way.
+    /// Name of the hinge between two links about this world direction, and the sign (+1 or −1) of
+    /// its angle as a rotation from `from` to `to`.
     fn hinge_between(
         &self,
         scope: usize,
@@ -422,7 +426,7 @@ impl<'m> Assembler<'_, 'm> {
         Ok(())
     }
 
-    /// Links of static models stay where they are; joints among them cannot move.
+    /// Welds links of static models to the world and removes joints between them.
     fn fix_static(&mut self) {
         let mut is_static: Vec<bool> =
             self.frames.scopes.iter().map(|scope| scope.model.is_static).collect();
@@ -439,7 +443,7 @@ impl<'m> Assembler<'_, 'm> {
                 held.extend(self.bodies.get(frame).map(|&body| (body, (name, &link.spot))));
             }
         }
-        // what a static link hangs on cannot move it
+        // a joint whose child is static cannot move it
         self.into.connections.retain(|c| {
             let stays = c.child.is_some_and(|child| held.contains_key(&child));
             if stays && c.joint.kind.n_v() > 0 {
@@ -473,7 +477,7 @@ fn kind(of: &Kind, axis: &Axis, direction: Vec3) -> JointKind {
     }
 }
 
-/// A joint of one dof with what holds along its axis.
+/// A one-dof joint with the limits, drive and resistance of its axis.
 fn along(joint: description::Joint, axis: &Axis, of: &Joint) -> description::Joint {
     let has_ends = axis.limits.iter().any(|end| end.is_finite());
     let spring = axis.spring.map(|[stiffness, rest]| Drive {

@@ -1,4 +1,4 @@
-//! Drake's constraints that close loops.
+//! Drake's loop-closing constraints.
 
 use super::Reader;
 use super::value::{array, child, drake, extended, text};
@@ -8,29 +8,29 @@ use crate::spot::Spot;
 use crate::xml::Xml;
 use quasistep_math::Vec3;
 
-/// A loop closed between links or joints by name.
+/// A loop-closing constraint between links or joints by name.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
     pub spot: Spot,
     pub kind: Kind,
 }
 
-/// What stays.
+/// Kind of constraint.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// A point of one link on a point of another one, in m.
+    /// A point of one link coincides with a point of another, in m.
     Point { links: [String; 2], points: [Vec3; 2] },
-    /// `Σ factor × q = offset`.
+    /// Coupling `Σ factor × q = offset`.
     Sum { terms: Vec<(String, f64)>, offset: f64 },
 }
 
-/// A tendon that may go slack, or that gives.
+/// A tendon that may go slack, or is elastic.
 const LOOSE_TENDON: Finding = (
     "model",
     "<drake:tendon_constraint> with a range or a stiffness is not read: its force is missing",
 );
 
-/// The constraints of a model.
+/// Reads the constraints of a model.
 pub(super) fn read(
     model: &Xml<'_, '_>,
     reader: &mut Reader<'_, '_>,
@@ -60,7 +60,8 @@ pub(super) fn read(
     Ok(all)
 }
 
-/// A tendon of one length: `lower ≤ Σ a q + offset ≤ upper` with both ends the same and no give.
+/// A rigid tendon of fixed length: `lower ≤ Σ a q + offset ≤ upper` with equal bounds and no
+/// compliance. `None` for other tendons.
 fn tendon(at: &Xml<'_, '_>) -> Result<Option<Kind>, SceneError> {
     let of = |tag: &str, usual: f64| {
         child(at, &format!("tendon_constraint_{tag}")).map_or(Ok(usual), |at| extended(&at))

@@ -1,4 +1,4 @@
-//! A robot of another format as a model among those of SDFormat.
+//! A robot of another format included as a model in SDFormat.
 
 use super::joint::{Axis, Joint, Kind, Mimic};
 use super::link::{Link, Shape};
@@ -12,10 +12,10 @@ use quasistep_model::JointKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The word for what does not move, which URDF files use as a link.
+/// Name of the world, which URDF files use as a link.
 const WORLD: &str = super::frames::WORLD;
 
-/// The model that a description of a robot makes.
+/// Converts the description of a robot to a model.
 pub(super) fn model(description: Description, path: &Path) -> Result<Model, SceneError> {
     let file: Arc<str> = path.display().to_string().into();
     let spot = |line: usize, what: &str, name: &str| Spot {
@@ -103,7 +103,7 @@ pub(super) fn model(description: Description, path: &Path) -> Result<Model, Scen
     }
 }
 
-/// Pose of each link in the robot's frame, with all joints neutral.
+/// Pose of each link in the robot's frame, at neutral joint positions.
 fn poses(description: &Description) -> Vec<Pose> {
     let mut X_ML = vec![Pose::IDENTITY; description.links.len()];
     for &link in &description.tree.order {

@@ -1,7 +1,8 @@
-//! Where named frames are, and what they are on.
+//! Resolves named frames: their poses, and the links that carry them.
 //!
-//! Every frame is given in another one: a link in its model, a joint in its child, a frame in what it is on, a model in the one
-//! around it. Followed to the end these make a tree with the world as its root; a way that comes back to itself is a mistake.
+//! Every frame is given relative to another one: a link to its model, a joint to its child, a frame
+//! to what it is attached to, a model to the enclosing one. These references must form a tree
+//! rooted at the world; a cycle is an error.
 
 use super::model::Model;
 use super::value::Placed;
@@ -10,13 +11,13 @@ use crate::spot::Spot;
 use quasistep_math::Pose;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name of a model's own frame within it.
+/// Name of a model's own frame inside the model.
 pub(super) const MODEL_FRAME: &str = "__model__";
-/// The name of what does not move.
+/// Name of the world.
 pub(super) const WORLD: &str = "world";
-/// Parts of a scoped name stand between these.
+/// Separator of scoped names.
 pub(super) const SCOPE: &str = "::";
-/// Index of the world's frame.
+/// Index of the world frame.
 const ROOT: usize = 0;
 
 /// What carries a frame.
@@ -25,12 +26,12 @@ pub(super) enum Carrier {
     World,
     /// A link, by the index of its frame.
     Link(usize),
-    /// Whatever carries this frame.
+    /// The same link that carries this frame.
     As(usize),
 }
 
 struct Frame<'m> {
-    /// `None`: the world's.
+    /// Place in the file; `None` for the world's frame.
     spot: Option<&'m Spot>,
     name: &'m str,
     base: usize,
@@ -39,33 +40,33 @@ struct Frame<'m> {
     X_W: Pose,
 }
 
-/// A model with what is named in it.
+/// A model with its named parts.
 pub(super) struct Scope<'m> {
     pub model: &'m Model,
-    /// Index of its frame.
+    /// Index of the model's frame.
     pub frame: usize,
     names: BTreeMap<&'m str, usize>,
     scopes: BTreeMap<&'m str, usize>,
-    /// Indices of frames, in the order of the model.
+    /// Frame indices of links, in file order.
     pub links: Vec<usize>,
     pub joints: Vec<usize>,
     pub frames: Vec<usize>,
-    /// Indices of scopes, in the order of the model.
+    /// Scope indices of nested models, in file order.
     pub models: Vec<usize>,
 }
 
-/// All frames below a model or world.
+/// All frames of a model or world.
 pub(super) struct Frames<'m> {
     frames: Vec<Frame<'m>>,
     pub scopes: Vec<Scope<'m>>,
 }
 
 impl<'m> Frames<'m> {
-    /// Finds where all frames are.
+    /// Resolves all frames.
     ///
     /// # Errors
     ///
-    /// A name that is not there or there twice, or frames that are given in one another.
+    /// Unknown or duplicate names, and frames that refer to one another in a cycle.
     pub fn new(root: &'m Model) -> Result<Self, SceneError> {
         let world = Frame {
             spot: None,
@@ -80,7 +81,7 @@ impl<'m> Frames<'m> {
         for scope in 0..all.scopes.len() {
             all.connect(scope)?;
         }
-        // a placement needs the frames within its model, and may be needed by those around it: innermost first
+        // innermost models first: a placement needs the frames inside its model
         for scope in (0..all.scopes.len()).rev() {
             all.place(scope)?;
         }
@@ -88,7 +89,7 @@ impl<'m> Frames<'m> {
         Ok(all)
     }
 
-    /// Makes a scope of each model, in the order of the file, outer ones first.
+    /// Creates a scope for each model, in file order, outer ones first.
     fn collect(&mut self, root: &'m Model) -> Result<(), SceneError> {
         let frame = if root.is_world { ROOT } else { self.add(&root.spot, &root.name) };
         self.scopes.push(Scope::new(root, frame));
@@ -138,7 +139,7 @@ impl<'m> Frames<'m> {
         self.frames.len() - 1
     }
 
-    /// Turns the names of bases and carriers in a scope into indices.
+    /// Converts the names of base frames and carriers in a scope to indices.
     fn connect(&mut self, scope: usize) -> Result<(), SceneError> {
         let model = self.scopes[scope].model;
         let own = self.scopes[scope].frame;
@@ -166,7 +167,7 @@ impl<'m> Frames<'m> {
             self.base(frame, &nested.placed, own, scope, &nested.spot)?;
         }
         if scope == 0 && !model.is_world {
-            // a model that is a file of its own stands in the world
+            // a model file's root model is given relative to the world
             if let Some(name) = model.placed.relative_to.as_deref().filter(|name| *name != WORLD) {
                 let text = format!(
                     "its pose is given in `{name}`; around the outermost model is only the world"
@@ -182,7 +183,8 @@ impl<'m> Frames<'m> {
         Ok(())
     }
 
-    /// What carries the frame of a model: the link that it names, or its first, or that of its first model.
+    /// The carrier of a model's frame: the canonical link, or the first link, or that of the first
+    /// nested model.
     fn canonical(&self, scope: usize) -> Result<Carrier, SceneError> {
         let at = &self.scopes[scope];
         if let Some(name) = &at.model.canonical_link {
@@ -211,7 +213,8 @@ impl<'m> Frames<'m> {
         Ok(())
     }
 
-    /// A model whose pose is that of one of its frames: its own frame stands off by as much.
+    /// Applies `placement_frame`: moves the model's frame so that the named frame gets the model's
+    /// pose.
     fn place(&mut self, scope: usize) -> Result<(), SceneError> {
         let Scope { model, frame, .. } = self.scopes[scope];
         let Some(name) = &model.placement_frame else { return Ok(()) };
@@ -221,7 +224,7 @@ impl<'m> Frames<'m> {
         Ok(())
     }
 
-    /// Pose of a frame in the frame of the model that it is in.
+    /// Pose of a frame in the frame of its model.
     fn within(&self, frame: usize, model: usize) -> Result<Pose, SceneError> {
         let mut X = Pose::IDENTITY;
         let mut at = frame;
@@ -238,7 +241,7 @@ impl<'m> Frames<'m> {
         Err(self.complain(frame, "it is not given in the frame of its model, which it is to place"))
     }
 
-    /// Follows each frame to the world, and each carrier to a link.
+    /// Resolves the world pose of each frame, and the link that carries it.
     fn resolve(&mut self) -> Result<(), SceneError> {
         let n = self.frames.len();
         let mut known = vec![false; n];
@@ -294,7 +297,7 @@ impl<'m> Frames<'m> {
         }
     }
 
-    /// The frame of this name as seen from a model: its own, one within, one of a model within.
+    /// Frame of this name seen from a model: its own, one of its parts, or one of a nested model.
     pub fn find(&self, scope: usize, name: &str, spot: &Spot) -> Result<usize, SceneError> {
         let mut at = &self.scopes[scope];
         if name == WORLD {
@@ -305,7 +308,7 @@ impl<'m> Frames<'m> {
             if rest == MODEL_FRAME {
                 return Ok(at.frame);
             }
-            // files up to 1.7 have names with colons
+            // files up to version 1.7 may have names with colons
             if let Some(&frame) = at.names.get(rest) {
                 return Ok(frame);
             }
@@ -320,12 +323,12 @@ impl<'m> Frames<'m> {
         }
     }
 
-    /// Pose of a frame in the world.
+    /// World pose of a frame.
     pub fn X_W(&self, frame: usize) -> Pose {
         self.frames[frame].X_W
     }
 
-    /// The frame of the link that carries a frame; `None`: the world.
+    /// Frame index of the link that carries a frame; `None` for the world.
     pub fn link_of(&self, frame: usize) -> Option<usize> {
         match self.frames[frame].carrier {
             Carrier::Link(link) => Some(link),
@@ -333,12 +336,12 @@ impl<'m> Frames<'m> {
         }
     }
 
-    /// Pose of a frame in another one.
+    /// Pose of a frame in another frame.
     pub fn pose(&self, frame: usize, of: usize) -> Pose {
         if frame == of {
             return Pose::IDENTITY;
         }
-        // the poses as the file gives them, where one is given in the other
+        // use the pose of the file directly if one frame is given in the other, without rounding
         if self.frames[of].base == frame && of != ROOT {
             return self.frames[of].X_base;
         }
@@ -360,7 +363,8 @@ impl<'m> Scope<'m> {
         }
     }
 
-    /// Names a frame. A joint or frame may have the name of a link or model, as in files up to 1.6: the name is theirs.
+    /// Registers the name of a frame. In files up to version 1.6, a joint or frame may share the
+    /// name of a link or model; the link or model then keeps it.
     fn name(
         &mut self,
         name: &'m str,

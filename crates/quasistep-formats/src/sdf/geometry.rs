@@ -1,4 +1,4 @@
-//! `<geometry>`: shapes, and where their surface stands in the shape's frame.
+//! `<geometry>`: shapes and their poses.
 
 use super::Reader;
 use super::link::Purpose;
@@ -9,22 +9,23 @@ use crate::findings::{EMPTY_SHAPES, MISSING_VISUALS};
 use crate::xml::Xml;
 use quasistep_math::{Pose, Quat, Vec3};
 
-/// Geometry that is read.
+/// Supported geometry elements.
 const READ: [&str; 7] = ["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"];
-/// Geometry of the format that has no counterpart.
+/// Geometry elements of the format that are not supported.
 const UNREAD: [&str; 4] = ["cone", "heightmap", "image", "polyline"];
 
-/// A shape and its pose in the frame of its element: the normal of a plane has a direction of its own.
+/// A shape and its pose in the frame of its element; a plane is rotated to its normal.
 pub(super) type Shape = (Geometry, Pose);
 
-/// The geometry of a visual or collision; `None` if there is none, or none of any extent, or it is a picture that is not there.
+/// Reads the geometry of a visual or collision. `None` if it is missing or of size zero, or if the
+/// mesh of a visual is missing.
 pub(super) fn read(
     part: &Xml<'_, '_>,
     link: &str,
     purpose: Purpose,
     reader: &mut Reader<'_, '_>,
 ) -> Result<Option<Shape>, SceneError> {
-    // one without geometry is nothing, as <empty/> says
+    // missing geometry counts as <empty/>
     let Some(at) = child(part, "geometry") else { return Ok(None) };
     let is_shape = |at: &Xml<'_, '_>| READ.contains(&at.tag()) || UNREAD.contains(&at.tag());
     let Some(shape) = at.elements().find(is_shape) else {
@@ -55,7 +56,7 @@ fn of(
     purpose: Purpose,
     reader: &mut Reader<'_, '_>,
 ) -> Result<Option<Shape>, SceneError> {
-    // lengths that are left out are those of the format; below Drake's own shapes tags have no prefix
+    // missing lengths have the format's defaults; children of Drake's shapes have no prefix
     let length = |tag: &str, usual: f64| at.child(tag).map_or(Ok(usual), |at| non_negative(&at));
     let sides = |tag: &str, usual: f64| -> Result<[f64; 3], SceneError> {
         let Some(at) = at.child(tag) else { return Ok([usual; 3]) };
@@ -74,14 +75,14 @@ fn of(
         },
         "capsule" => {
             let (radius, length) = (length("radius", 0.5)?, length("length", 1.0)?);
-            // one without length is a sphere
+            // a capsule of length zero is a sphere
             if length == 0.0 {
                 Geometry::Sphere { radius }
             } else {
                 Geometry::Capsule { radius, half_length: 0.5 * length }
             }
         }
-        // Drake's own has three elements
+        // Drake's ellipsoid has elements a, b and c
         "ellipsoid" if at.child("a").is_some() => {
             Geometry::Ellipsoid { radii: [length("a", 1.0)?, length("b", 1.0)?, length("c", 1.0)?] }
         }
@@ -118,7 +119,7 @@ fn mesh(
     }
 }
 
-/// The smallest length of a shape, in m; of meshes, whose file says, infinite.
+/// Smallest dimension of a shape, in m; infinite for meshes, whose size is in their file.
 fn extent(shape: &Geometry) -> f64 {
     match shape {
         Geometry::Box { half: sides } | Geometry::Ellipsoid { radii: sides } => {
@@ -130,7 +131,7 @@ fn extent(shape: &Geometry) -> f64 {
     }
 }
 
-/// A rotation that takes z to this direction of length 1.
+/// A rotation that takes z to the unit vector `z`.
 fn turn_z_to(z: Vec3) -> Quat {
     if (z - Vec3::Z).norm() < 1e-12 {
         return Quat::IDENTITY;

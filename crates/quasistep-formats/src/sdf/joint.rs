@@ -1,4 +1,4 @@
-//! `<joint>`: how a link hangs on another one.
+//! `<joint>`: a joint between two links.
 
 use super::Reader;
 use super::value::{
@@ -21,15 +21,15 @@ pub(super) struct Joint {
     pub kind: Kind,
     pub parent: String,
     pub child: String,
-    /// As many as its kind has.
+    /// Axes, as many as the kind has.
     pub axes: Vec<Axis>,
     pub mimic: Option<Mimic>,
-    /// Inertia of a rotor at the joint, in kg or kg·m².
+    /// Rotor inertia reflected to the joint, in kg or kg·m².
     pub armature: f64,
     pub drive: Option<Drive>,
 }
 
-/// What a joint leaves free.
+/// Kind of joint.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     Fixed,
@@ -37,36 +37,37 @@ pub(super) enum Kind {
     Prismatic,
     Ball,
     Free,
-    /// Two hinges, one after the other: a universal joint where their axes meet at a right angle.
+    /// Two hinges in series: a universal joint if their axes are orthogonal.
     TwoHinges,
-    /// In the x–y plane of the parent's frame; both ends are frames that meet at q = 0.
+    /// Motion in the x–y plane of the parent's frame; both ends are frames that coincide at q = 0.
     Planar,
-    /// No joint but a coupling of two: that of the child to the reference body turns −`ratio` times as far as that of the parent.
+    /// A coupling of two hinges: the angle of the child relative to the reference body is −`ratio`
+    /// times that of the parent.
     Gearbox {
         ratio: f64,
         reference: String,
     },
 }
 
-/// An axis of a joint and what holds along it.
+/// An axis of a joint, with its limits, resistance and spring.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub spot: Spot,
-    /// Of length 1.
+    /// Unit vector.
     pub direction: Vec3,
-    /// Frame of the direction; `None`: the joint's.
+    /// Name of the frame of the direction; `None` for the joint's frame.
     pub expressed_in: Option<String>,
-    /// In m or rad; an end may be infinite.
+    /// Position limits, in m or rad; may be infinite.
     pub limits: [f64; 2],
-    /// In N or N·m; `None`: without end.
+    /// Effort limit, in N or N·m; `None` if unlimited.
     pub effort: Option<f64>,
     pub damping: f64,
     pub friction: f64,
-    /// Of a spring, in N/m or N·m/rad, and where it is at rest.
+    /// Stiffness, in N/m or N·m/rad, and rest position, in m or rad, of its spring.
     pub spring: Option<[f64; 2]>,
 }
 
-/// `q = multiplier × leader + offset`.
+/// Mimic relation `q = multiplier × q_leader + offset`.
 #[derive(Clone, Debug)]
 pub(super) struct Mimic {
     pub leader: String,
@@ -92,9 +93,9 @@ const READ: [&str; 12] = [
     "screw_thread_pitch",
 ];
 const UNREAD: [&str; 4] = ["physics", "sensor", "frame", "thread_pitch"];
-/// Limits that stand for none: libsdformat wrote ±1e16 before it knew infinity.
+/// Limits of this size count as unlimited: libsdformat used ±1e16 before it supported infinity.
 const NO_LIMIT: f64 = 1e16;
-/// A second axis of a joint that has one.
+/// A second axis on a joint that has only one.
 const SECOND_AXIS: Finding = ("joint", "<axis2> is not read: it has one axis");
 
 pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Joint, SceneError> {
@@ -114,7 +115,7 @@ pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Join
     };
     let end = |tag: &str| -> Result<String, SceneError> {
         let end = child(at, tag).ok_or_else(|| at.error(format!("<{tag}> is missing")))?;
-        // files up to 1.2 have an attribute
+        // files up to version 1.2 use an attribute
         some_attribute(&end, "link").map_or_else(|| text(&end).map(str::to_owned), Ok)
     };
     let mut axes = Vec::new();
@@ -129,7 +130,7 @@ pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Join
     if kind == Kind::Ball
         && let Some(own) = child(at, "axis")
     {
-        // a ball has no axis, yet Drake reads its damping there
+        // Drake reads the damping of a ball joint from an axis element
         axes.push(axis(&own, reader)?);
     }
     if tags.len() < 2 && child(at, "axis2").is_some() {
@@ -152,7 +153,7 @@ pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Join
     })
 }
 
-/// A `<drake:joint>`: its ends are frames.
+/// Reads a `<drake:joint>`, whose ends are frames.
 pub(super) fn read_drake(
     at: &Xml<'_, '_>,
     reader: &mut Reader<'_, '_>,
@@ -192,7 +193,8 @@ const PLANAR_DAMPING: Finding = ("joint", "<drake:damping> of a planar joint is 
 fn axis(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Axis, SceneError> {
     let xyz = child(at, "xyz");
     let mut expressed_in = xyz.as_ref().and_then(|xyz| some_attribute(xyz, "expressed_in"));
-    // files up to 1.4 give axes in the model, later ones up to 1.6 where they say so
+    // axes are in the model frame: in files up to version 1.4 always, later up to 1.6 if the
+    // element says so
     let in_model = match child(at, "use_parent_model_frame") {
         Some(at) => super::value::boolean(&at, at.content())?,
         None => reader.version < [1, 5],
@@ -223,7 +225,7 @@ fn axis(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Axis, SceneErro
         direction: xyz.map_or(Ok(Vec3::Z), |at| direction(&at))?,
         expressed_in,
         limits,
-        // −1 is the format's word for no end
+        // −1 means unlimited
         effort: (effort.is_finite() && effort >= 0.0).then_some(effort),
         damping: at_least_0("damping")?,
         friction: at_least_0("friction")?,
@@ -231,7 +233,7 @@ fn axis(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Axis, SceneErro
     })
 }
 
-/// The joint that this one follows: Drake's `<drake:mimic>`, or `<mimic>` of an axis.
+/// The mimic relation of a joint: `<drake:mimic>`, or `<mimic>` of an axis.
 fn mimic(at: &Xml<'_, '_>) -> Result<Option<Mimic>, SceneError> {
     if let Some(own) = drake(at, "mimic").next() {
         return Ok(Some(Mimic {
@@ -256,7 +258,8 @@ fn mimic(at: &Xml<'_, '_>) -> Result<Option<Mimic>, SceneError> {
     }))
 }
 
-/// The reflected inertia of a rotor, and gains of a controller; a joint without effort has no motor.
+/// Reflected rotor inertia, and controller gains. A joint with an effort limit of 0 has no
+/// actuator.
 fn actuator(at: &Xml<'_, '_>, effort: Option<f64>) -> Result<(f64, Option<Drive>), SceneError> {
     if effort == Some(0.0) {
         return Ok((0.0, None));

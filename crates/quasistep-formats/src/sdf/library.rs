@@ -1,4 +1,4 @@
-//! Files that name one another, each read within bounds.
+//! Included files, read with bounds on depth, number and size.
 
 use super::model::{self, Model};
 use super::{Reader, foreign};
@@ -9,22 +9,22 @@ use crate::xml::{Source, Xml};
 use crate::{Format, Options, files};
 use std::path::{Path, PathBuf};
 
-/// Files within files; real ones have some five.
+/// Most levels of included files; real files have about five.
 const MOST_DEEP: usize = 32;
-/// Files read for one, also if they are the same: a warehouse has some hundred shelves.
+/// Most files read for one model, counting repeats; a warehouse has some hundred shelves.
 const MOST_FILES: usize = 10_000;
-/// Bytes of all files, those read twice twice: 100 shelves of a MB.
+/// Most bytes of all files, counting repeats: 100 shelves of 1 MB.
 const MOST_BYTES: usize = 100 << 20;
 
-/// What has been read, and what is being read.
+/// Files being read, and limits.
 pub(crate) struct Library<'o> {
     pub options: &'o Options,
-    /// Files that are open, the first one first.
+    /// Files being read, outermost first.
     open: Vec<PathBuf>,
     files: usize,
     bytes: usize,
     pub warnings: Vec<String>,
-    /// Of the world, if there is one that says so, in m/s².
+    /// Gravity of the world, in m/s², if given.
     pub gravity: Option<[f64; 3]>,
 }
 
@@ -33,7 +33,7 @@ impl<'o> Library<'o> {
         Self { options, open: Vec::new(), files: 0, bytes: 0, warnings: Vec::new(), gravity: None }
     }
 
-    /// The one model in a file, of any format that is known.
+    /// Reads the one model in a file of any supported format.
     pub(super) fn model(&mut self, path: &Path, depth: usize) -> Result<Model, Failure> {
         let found = match Format::of(path) {
             Some(Format::Sdf) | None => self.read(path, depth)?,
@@ -54,7 +54,7 @@ impl<'o> Library<'o> {
         }
     }
 
-    /// The model or world in a file.
+    /// Reads the model or world in an SDFormat file.
     pub(super) fn read(&mut self, path: &Path, depth: usize) -> Result<Model, Failure> {
         let name = path.display().to_string();
         if self.open.iter().any(|open| open == path) {
@@ -73,7 +73,7 @@ impl<'o> Library<'o> {
         Ok(model)
     }
 
-    /// Counts a file.
+    /// Counts a file against the limits.
     fn budget(&mut self, path: &Path, bytes: usize) -> Result<(), String> {
         self.files += 1;
         self.bytes += bytes;
@@ -95,7 +95,7 @@ impl<'o> Library<'o> {
         path: &Path,
         depth: usize,
     ) -> Result<Model, SceneError> {
-        // some generators write words before the first tag
+        // some generators write text before the first tag
         let start = text.find('<').unwrap_or(0);
         let blank: String = text[..start].chars().filter(|c| *c == '\n').collect();
         let mut source = Source::new(&(blank + &text[start..]), name);
@@ -129,7 +129,7 @@ impl<'o> Library<'o> {
             }
             [one] => {
                 let is_world = one.tag() == "world";
-                // what is included stands in a world that has its own
+                // gravity of an included world is ignored
                 if is_world
                     && self.open.len() == 1
                     && let Some(at) = super::value::child(one, "gravity")
@@ -148,16 +148,17 @@ impl<'o> Library<'o> {
     }
 }
 
-/// Why a file was not read.
+/// Reason why a file was not read.
 pub(crate) enum Failure {
-    /// The file is not there, or not what is asked for, in words: the mistake of who names it.
+    /// The file is missing or of the wrong kind; the message is reported at the place that names
+    /// the file.
     NotRead(String),
-    /// A mistake in it.
+    /// A mistake in the file.
     Scene(SceneError),
 }
 
 impl Failure {
-    /// The complaint; one about the file as a whole is made by `blame`.
+    /// Converts to an error; `blame` makes one from a message about the file as a whole.
     pub fn blame(self, blame: impl FnOnce(String) -> SceneError) -> SceneError {
         match self {
             Self::NotRead(why) => blame(why),
@@ -172,7 +173,7 @@ impl From<SceneError> for Failure {
     }
 }
 
-/// The file that an include names: itself, or what the `model.config` of a folder says.
+/// The file named by an include: a file, or the one listed in a folder's `model.config`.
 pub(super) fn locate(places: &Places<'_>, uri: &str) -> Result<PathBuf, String> {
     let whole = places.find(uri);
     let Err(why) = whole else { return whole };

@@ -15,7 +15,7 @@ use quasistep_math::{Mat3, Pose, Vec3};
 use quasistep_model::BodyInertia;
 use std::f64::consts::PI;
 
-/// A link whose shapes may still be given in other frames.
+/// A link whose shapes may be given in other frames.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub name: String,
@@ -28,7 +28,7 @@ pub(super) struct Link {
     pub collisions: Vec<Shape>,
 }
 
-/// A shape, its origin given in a frame; `None`: the link's.
+/// A shape; `None` as frame means that its pose is given in the link's frame.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub part: Part,
@@ -36,17 +36,17 @@ pub(super) struct Shape {
     pub spot: Spot,
 }
 
-/// What a shape is there for.
+/// Use of a shape: visual or collision.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Look,
     Collide,
 }
 
-/// Elements of a link that are read.
+/// Child elements of a link that are read.
 const READ: [&str; 7] =
     ["pose", "inertial", "visual", "collision", "gravity", "self_collide", "kinematic"];
-/// Elements that say nothing of how a link moves by forces that are modelled.
+/// Child elements of a link that do not affect the modelled motion.
 const UNREAD: [&str; 11] = [
     "audio_sink",
     "audio_source",
@@ -60,11 +60,11 @@ const UNREAD: [&str; 11] = [
     "sensor",
     "velocity_decay",
 ];
-/// A link without `<inertial>`.
+/// A link without `<inertial>` gets the format's default.
 const USUAL_INERTIA: Kind =
     ("link", "no <inertial>: 1 kg and moments of 1 kg·m², as the format says");
 const KINEMATIC: Kind = ("link", "<kinematic> is not read: forces move it");
-/// Friction that depends on the direction.
+/// Direction-dependent friction.
 const TWO_FRICTIONS: Kind = ("link", "<mu> and <mu2> differ: the smaller one is taken");
 
 pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Link, SceneError> {
@@ -144,7 +144,7 @@ fn shapes(
 ) -> Result<Vec<Shape>, SceneError> {
     let tag = if purpose == Purpose::Look { "visual" } else { "collision" };
     let mut shapes = Vec::new();
-    // <drake:visual> is a visual that other programs pass over
+    // <drake:visual> is a visual for Drake only
     for at in link_at.children(tag) {
         let Some((geometry, X)) = geometry::read(&at, link, purpose, reader)? else { continue };
         let Placed { pose, relative_to } = placed(&at)?;
@@ -159,7 +159,7 @@ fn shapes(
     Ok(shapes)
 }
 
-/// The colour of a visual, if it gives one.
+/// Colour of a visual, if given.
 fn color(at: &Xml<'_, '_>) -> Result<Option<[f32; 4]>, SceneError> {
     let Some(material) = child(at, "material") else { return Ok(None) };
     let Some(diffuse) = child(&material, "diffuse").or_else(|| child(&material, "ambient")) else {
@@ -176,7 +176,7 @@ fn color(at: &Xml<'_, '_>) -> Result<Option<[f32; 4]>, SceneError> {
     Ok(Some([r, g, b, a * opaque].map(|c| c.clamp(0.0, 1.0) as f32)))
 }
 
-/// Friction of a collision: Drake's, else that of ODE.
+/// Friction of a collision: from Drake's elements, or else from ODE's.
 fn friction(
     at: &Xml<'_, '_>,
     link: &str,

@@ -1,11 +1,11 @@
-//! `<include merge="true">`: the parts of a model become those of the one around it.
+//! `<include merge="true">`: the parts of the included model become parts of the including one.
 
 use super::frames::{Frames, MODEL_FRAME};
 use super::model::{Frame, Model};
 use crate::error::SceneError;
 use crate::xml::Xml;
 
-/// Puts the parts of `from` into `into`. A frame of its own stands for the frame of the model that is no more.
+/// Merges the parts of `from` into `into`. A new frame replaces the model frame of `from`.
 pub(super) fn merge(into: &mut Model, mut from: Model, at: &Xml<'_, '_>) -> Result<(), SceneError> {
     if into.is_world && !from.links.is_empty() {
         return Err(at.error(format!(
@@ -27,7 +27,7 @@ pub(super) fn merge(into: &mut Model, mut from: Model, at: &Xml<'_, '_>) -> Resu
         from.canonical_link.clone().or_else(|| first_link(&from))
     };
     let attached_to = carrier.filter(|_| !into.is_world);
-    // a frame that is attached to something is given in it unless it says otherwise
+    // an attached frame is given in the frame to which it is attached, unless it says otherwise
     placed.relative_to.get_or_insert_with(|| {
         (if into.is_world { super::frames::WORLD } else { MODEL_FRAME }).to_owned()
     });
@@ -73,7 +73,7 @@ pub(super) fn merge(into: &mut Model, mut from: Model, at: &Xml<'_, '_>) -> Resu
     Ok(())
 }
 
-/// The link that carries the frame of a model which names none.
+/// The link that carries the frame of a model without a canonical link.
 fn first_link(model: &Model) -> Option<String> {
     let nested = || {
         let first = model.models.first()?;

@@ -1,7 +1,8 @@
-//! SDFormat 1.2 to 1.12: models, worlds and what they include, with the elements that Drake adds.
+//! SDFormat 1.2 to 1.12: models, worlds and includes, with Drake's extensions.
 //!
-//! A file is read in three steps: [`model`] takes elements as they stand, frames as names; [`frames`] finds where every named frame
-//! is and what it is on; [`assemble`] makes bodies and connections of them, of which [`crate::mechanism`] makes trees.
+//! A file is read in three steps. [`model`] reads elements, with frames as names. [`frames`]
+//! resolves the pose and the carrier of every frame. [`assemble`] makes bodies and connections,
+//! from which [`crate::mechanism`] builds trees.
 
 mod assemble;
 mod constraint;
@@ -25,12 +26,12 @@ use crate::spot::Spot;
 pub(crate) use library::Library;
 use std::path::Path;
 
-/// What the readers of elements share in one file.
+/// State shared by the element readers of one file.
 struct Reader<'p, 'f> {
     places: Places<'p>,
     options: &'p Options,
     findings: Findings<'f>,
-    /// Of the format, as the file says.
+    /// Format version of the file: major, minor.
     version: [u32; 2],
 }
 
@@ -39,14 +40,15 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
     let mut library = Library::new(options);
     let model = library.read(path, 0).map_err(|failure| failure.blame(|why| whole(path, why)))?;
     let mut mechanism = Mechanism::new(path);
-    // the scene names the model: its own name is no part of those of links
+    // no prefix: the scene gives the model its name
     assemble::add(&mut mechanism, &model, "")?;
     mechanism.warnings.append(&mut library.warnings);
     mechanism.gravity = library.gravity;
     mechanism.into_description()
 }
 
-/// Adds the one model in a file, of any format, as a model instance of this name; `at` is where the file is named.
+/// Adds the one model in a file of any format as a model instance with this name; `at` is the place
+/// that names the file.
 pub(crate) fn add_instance(
     mechanism: &mut Mechanism,
     library: &mut Library<'_>,
@@ -58,12 +60,12 @@ pub(crate) fn add_instance(
     assemble::add(mechanism, &model, name)
 }
 
-/// A complaint about a file as a whole.
+/// An error about a file as a whole.
 fn whole(path: &Path, why: String) -> SceneError {
     SceneError::new(&path.display().to_string(), None, "", why)
 }
 
-/// `[1, 9]` of `1.9`; the newest where nothing is said.
+/// Parses a version: `[1, 9]` for `1.9`; the newest if missing.
 fn version(text: Option<&str>) -> [u32; 2] {
     let part = |part: Option<&str>| part.and_then(|p| p.trim().parse().ok());
     let mut parts = text.unwrap_or_default().split('.');

@@ -1,4 +1,4 @@
-//! `<model>` and `<world>`: links, joints, frames and further models, as the file names them.
+//! `<model>` and `<world>`: links, joints, frames and nested models.
 
 use super::joint::{self, Joint};
 use super::library::{self, Library};
@@ -14,19 +14,19 @@ use crate::findings::Kind as Finding;
 use crate::spot::Spot;
 use crate::xml::Xml;
 
-/// Models within models; real files have some five.
+/// Deepest nesting of models; real files have about five.
 const MOST_DEEP: usize = 64;
 
-/// A model or a world, whose frames are still names.
+/// A model or a world whose frames are still names.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub name: String,
     pub spot: Spot,
     pub is_world: bool,
     pub placed: Placed,
-    /// The frame of the model whose pose `placed` is; `None`: the model's own.
+    /// The frame of the model to which the pose `placed` applies; `None` for the model's own frame.
     pub placement_frame: Option<String>,
-    /// The link that carries the model's frame; `None`: the first one.
+    /// The link that carries the model's frame; `None` for the first link.
     pub canonical_link: Option<String>,
     pub is_static: bool,
     pub self_collide: Option<bool>,
@@ -36,11 +36,11 @@ pub(super) struct Model {
     pub models: Vec<Model>,
     pub filters: Vec<Filter>,
     pub closures: Vec<Closure>,
-    /// Pairs of links that never touch.
+    /// Pairs of links without collisions.
     pub apart: Vec<[String; 2]>,
 }
 
-/// A frame on a link, or on what another frame is on; `attached_to` is `None` for the model's frame.
+/// A frame attached to a link or another frame; `attached_to` is `None` for the model's frame.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub name: String,
@@ -81,7 +81,7 @@ impl Model {
     }
 }
 
-/// Elements of a model that are read.
+/// Child elements of a model that are read.
 const READ: [&str; 16] = [
     "pose",
     "static",
@@ -102,7 +102,7 @@ const READ: [&str; 16] = [
 ];
 const UNREAD: [&str; 6] =
     ["allow_auto_disable", "enable_wind", "gripper", "plugin", "sensor", "velocity_decay"];
-/// Elements of a world beside these.
+/// Further child elements of a world that are not read.
 const WORLD_UNREAD: [&str; 20] = [
     "actor",
     "atmosphere",
@@ -126,14 +126,14 @@ const WORLD_UNREAD: [&str; 20] = [
     "ignition:gui",
 ];
 const INCLUDE_READ: [&str; 6] = ["uri", "name", "pose", "static", "placement_frame", "merge"];
-/// Elements of Drake's that hold bodies by forces.
+/// Drake's elements that connect bodies by forces.
 const FORCES: [&str; 3] = ["distance_constraint", "linear_bushing_rpy", "linear_spring_damper"];
 const UNTOLD_FORCES: Finding = (
     "model",
     "distance constraints, bushings or spring-dampers of Drake are not read: their forces are missing",
 );
 
-/// Reads a `<model>`, or a `<world>` where `is_world`.
+/// Reads a `<model>`, or a `<world>` if `is_world`.
 pub(super) fn read(
     at: &Xml<'_, '_>,
     is_world: bool,
@@ -184,7 +184,7 @@ pub(super) fn read(
     Ok(model)
 }
 
-/// A `<frame>`; files up to 1.6 had some that meant nothing.
+/// Reads a `<frame>`. In files up to version 1.6 some frames have no meaning.
 fn frame(at: &Xml<'_, '_>) -> Result<Frame, SceneError> {
     Ok(Frame {
         name: at.text("name")?.to_owned(),
@@ -207,7 +207,7 @@ pub(super) fn include(
     if let Some(name) = child(at, "name") {
         text(&name)?.clone_into(&mut model.name);
     }
-    // what the include says of the pose stands for what the file says
+    // a pose in the include overrides that of the file
     if child(at, "pose").is_some() {
         model.placed = placed(at)?;
     }

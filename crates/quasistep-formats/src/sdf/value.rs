@@ -1,20 +1,22 @@
-//! What stands between the tags of SDFormat: numbers, words and poses.
+//! Values of SDFormat elements: numbers, words and poses.
 
 use crate::error::SceneError;
 use crate::xml::Xml;
 use quasistep_math::{Pose, Quat, Vec3};
 
-/// The prefix of Drake's own elements.
+/// Prefix of Drake's elements.
 pub(super) const DRAKE: &str = "drake";
 
-/// A pose and the frame that it is given in; `None`: that of what it is said of.
+/// A pose, and the name of the frame in which it is given; `None` for the default frame of its
+/// element.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placed {
     pub pose: Pose,
     pub relative_to: Option<String>,
 }
 
-/// Child elements with this tag and the prefix of the element itself: below one of Drake's all are Drake's.
+/// Child elements with this tag and the parent's prefix. Children of Drake's elements are Drake's
+/// too.
 pub(super) fn own<'a, 'f, 's>(
     at: &'s Xml<'a, 'f>,
     tag: &'s str,
@@ -28,7 +30,7 @@ pub(super) fn child<'a, 'f>(at: &Xml<'a, 'f>, tag: &str) -> Option<Xml<'a, 'f>> 
     own(at, tag).next()
 }
 
-/// Child elements of Drake's with this tag.
+/// Child elements with this tag and Drake's prefix.
 pub(super) fn drake<'a, 'f, 's>(
     at: &'s Xml<'a, 'f>,
     tag: &'s str,
@@ -36,7 +38,7 @@ pub(super) fn drake<'a, 'f, 's>(
     at.children(tag).filter(|child| child.prefix() == Some(DRAKE))
 }
 
-/// A word or more.
+/// Nonempty text.
 pub(super) fn text<'a>(at: &Xml<'a, '_>) -> Result<&'a str, SceneError> {
     match at.content() {
         "" => Err(at.error("nothing was seen; a text is missing")),
@@ -44,12 +46,12 @@ pub(super) fn text<'a>(at: &Xml<'a, '_>) -> Result<&'a str, SceneError> {
     }
 }
 
-/// The attribute, unless it is left out or empty: this stands for what is usual.
+/// An attribute that is neither missing nor empty; an empty one means the default.
 pub(super) fn some_attribute(at: &Xml<'_, '_>, name: &str) -> Option<String> {
     at.attribute(name).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Numbers, as many as there are; infinite ones are left to the caller.
+/// All numbers of an element; infinite ones are checked by the caller.
 fn numbers(at: &Xml<'_, '_>) -> Result<Vec<f64>, SceneError> {
     let text = at.content();
     let word = |word: &str| match word.parse::<f64>() {
@@ -59,7 +61,7 @@ fn numbers(at: &Xml<'_, '_>) -> Result<Vec<f64>, SceneError> {
     text.split_whitespace().map(word).collect()
 }
 
-/// The beginning of a text that may be of any length.
+/// The beginning of a text, for messages.
 fn short(text: &str) -> String {
     const MOST: usize = 40;
     if text.chars().count() <= MOST {
@@ -78,7 +80,7 @@ pub(super) fn array<const N: usize>(at: &Xml<'_, '_>) -> Result<[f64; N], SceneE
     values.try_into().map_err(|_| at.error(format!("{n} numbers were seen; give {N}")))
 }
 
-/// A number that may be infinite.
+/// One number, which may be infinite.
 pub(super) fn extended(at: &Xml<'_, '_>) -> Result<f64, SceneError> {
     match numbers(at)?.as_slice() {
         &[x] => Ok(x),
@@ -110,7 +112,7 @@ pub(super) fn some_number(at: Option<&Xml<'_, '_>>, tag: &str) -> Result<Option<
     at.and_then(|at| child(at, tag)).map(|at| number(&at)).transpose()
 }
 
-/// What the text of an element or attribute says: true or false.
+/// The boolean value of an element or attribute with this text.
 pub(super) fn boolean(at: &Xml<'_, '_>, text: &str) -> Result<bool, SceneError> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "1" => Ok(true),
@@ -119,7 +121,7 @@ pub(super) fn boolean(at: &Xml<'_, '_>, text: &str) -> Result<bool, SceneError> 
     }
 }
 
-/// True or false in a child element, if it is there and says anything.
+/// The boolean value of a child element, if present and not empty.
 pub(super) fn some_boolean(at: &Xml<'_, '_>, tag: &str) -> Result<Option<bool>, SceneError> {
     match child(at, tag) {
         Some(at) if !at.content().is_empty() => boolean(&at, at.content()).map(Some),
@@ -127,7 +129,7 @@ pub(super) fn some_boolean(at: &Xml<'_, '_>, tag: &str) -> Result<Option<bool>, 
     }
 }
 
-/// A vector that has a direction, of length 1.
+/// A nonzero vector, normalised.
 pub(super) fn direction(at: &Xml<'_, '_>) -> Result<Vec3, SceneError> {
     let given = Vec3::from(array::<3>(at)?);
     given.try_normalize().ok_or_else(|| {
@@ -135,10 +137,10 @@ pub(super) fn direction(at: &Xml<'_, '_>) -> Result<Vec3, SceneError> {
     })
 }
 
-/// The `<pose>` of an element; the identity if it is left out.
+/// The `<pose>` of an element; the identity if missing.
 pub(super) fn placed(of: &Xml<'_, '_>) -> Result<Placed, SceneError> {
     let Some(at) = child(of, "pose") else { return Ok(Placed::default()) };
-    // files up to 1.6 say `frame`
+    // files up to version 1.6 use `frame`
     let relative_to = some_attribute(&at, "relative_to").or_else(|| some_attribute(&at, "frame"));
     Ok(Placed { pose: pose(&at)?, relative_to })
 }

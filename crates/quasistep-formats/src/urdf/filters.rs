@@ -1,4 +1,4 @@
-//! Pairs of links that files say never touch: SRDF and Drake's filter groups.
+//! Pairs of links without collisions: SRDF and Drake's filter groups.
 
 use crate::error::SceneError;
 use crate::files;
@@ -10,8 +10,8 @@ use std::path::Path;
 
 type FindLink<'l> = &'l dyn Fn(&Xml<'_, '_>) -> Result<usize, SceneError>;
 
-/// Pairs of links in Drake's `collision_filter_group`s: members of a group never touch those of the groups
-/// that it ignores, itself included where it is named.
+/// Pairs of links excluded by Drake's `collision_filter_group`s. Members of a group do not collide
+/// with members of the groups that it ignores, which may include itself.
 pub(super) fn drake_groups(
     root: &Xml<'_, '_>,
     find_link: FindLink<'_>,
@@ -35,8 +35,8 @@ pub(super) fn drake_groups(
     Ok(filters::apart(&groups)?.into_iter().collect())
 }
 
-/// Pairs of links under `disable_collisions` of an SRDF file, and warnings: pairs of links that the robot
-/// does not have are left out.
+/// Pairs of links in `disable_collisions` of an SRDF file, and warnings. Pairs with links that the
+/// robot does not have are left out.
 pub fn read_srdf(
     path: &Path,
     link_of: &dyn Fn(&str) -> Option<usize>,

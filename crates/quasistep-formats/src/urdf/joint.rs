@@ -1,4 +1,4 @@
-//! `<joint>`: how a link hangs on its parent.
+//! `<joint>`: a joint between a link and its parent.
 
 use super::Reader;
 use super::link::axis;
@@ -11,7 +11,7 @@ use quasistep_model::JointKind;
 
 const TYPES: [&str; 6] = ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"];
 
-/// Reads a joint; `link` gives the index of the link that an element names.
+/// Reads a joint; `link` returns the index of the link that an element names.
 pub(super) fn read(
     at: &Xml<'_, '_>,
     link: &dyn Fn(&Xml<'_, '_>) -> Result<usize, SceneError>,
@@ -29,7 +29,7 @@ pub(super) fn read(
     };
     let mut origin = at.origin()?;
     if kind == JointKind::Planar {
-        // the model's planar joint moves in the x–y plane of its frame: turn z onto the axis
+        // the planar joint of the model moves in its x–y plane: rotate z onto the axis
         origin.rotation = origin.rotation * turn_z_to(axis(at)?);
     }
     let end =
@@ -87,10 +87,10 @@ pub(super) fn read(
     })
 }
 
-/// Elements of a joint that are read.
+/// Child elements of a joint that are read.
 const READ: [&str; 7] = ["origin", "parent", "child", "axis", "limit", "dynamics", "mimic"];
 
-/// A rotation that takes z to this direction.
+/// A rotation that takes z to the unit vector `axis`.
 fn turn_z_to(axis: Vec3) -> quasistep_math::Quat {
     let z = axis.try_normalize().unwrap_or(Vec3::Z);
     if (z - Vec3::Z).norm() < 1e-12 {

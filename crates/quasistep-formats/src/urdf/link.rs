@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 pub(super) type Materials = BTreeMap<String, [f32; 4]>;
 
-/// What a shape is there for.
+/// Use of a shape: visual or collision.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Look,
@@ -86,7 +86,8 @@ fn parts(
     Ok(parts)
 }
 
-/// The geometry of a shape; `None` if it has no extent or is a picture that is not there.
+/// Reads the geometry of a shape. `None` if its size is zero, or if the mesh of a visual is
+/// missing.
 fn geometry(
     part: &Xml<'_, '_>,
     link: &str,
@@ -125,7 +126,7 @@ fn geometry(
         }
         "capsule" => {
             let (radius, length) = (length("radius")?, length("length")?);
-            // one without length is a sphere
+            // a capsule of length zero is a sphere
             if length == 0.0 {
                 (Geometry::Sphere { radius }, radius)
             } else {
@@ -175,7 +176,7 @@ pub(super) fn color(material: &Xml<'_, '_>) -> Result<Option<[f32; 4]>, SceneErr
     Ok(Some(rgba.map(|c| c.clamp(0.0, 1.0) as f32)))
 }
 
-/// The direction of an axis: x if it is left out, as URDF says.
+/// Direction of an axis; x if missing, as URDF specifies.
 pub(super) fn axis(at: &Xml<'_, '_>) -> Result<Vec3, SceneError> {
     let Some(axis) = at.child("axis") else { return Ok(Vec3::X) };
     let xyz: [f64; 3] =

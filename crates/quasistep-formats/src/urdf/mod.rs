@@ -1,8 +1,8 @@
-//! URDF robots: links, joints, shapes; everything is SI and every complaint names file and line.
+//! URDF robots: links, joints and shapes, in SI units. Every error names file and line.
 //!
-//! Files in the wild are rarely clean. What a robot can do without (a picture, a shape without extent, an
-//! element of another program) becomes a warning; what it cannot (a broken tree, a lost collision mesh, a
-//! number that is none) is an error.
+//! Public files often have flaws. Flaws that do not matter (a missing picture, a shape of size
+//! zero, an element of another program) become warnings. Others (a broken tree, a missing collision
+//! mesh, an invalid number) are errors.
 
 mod filters;
 mod joint;
@@ -23,7 +23,7 @@ use link::Materials;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the readers of elements share.
+/// State shared by the element readers.
 struct Reader<'p, 'f> {
     places: Places<'p>,
     options: &'p Options,
@@ -31,9 +31,9 @@ struct Reader<'p, 'f> {
     findings: Findings<'f>,
 }
 
-/// Elements of a robot that are read.
+/// Child elements of a robot that are read.
 const READ: [&str; 4] = ["link", "joint", "material", "collision_filter_group"];
-/// The word for what does not move, which some files use as a link that they do not have.
+/// Name of the world, which some files use as an undeclared link.
 const WORLD_LINK: &str = "world";
 
 /// Reads a robot from a file.

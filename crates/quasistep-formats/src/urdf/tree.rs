@@ -1,4 +1,4 @@
-//! How links hang together: one tree, whose followers have leaders.
+//! Tree structure of links, and checks of mimic joints.
 
 use crate::description::{Joint, Link, Tree};
 use crate::error::{SceneError, unknown};
@@ -6,11 +6,11 @@ use crate::findings::Findings;
 use crate::xml::Xml;
 use std::collections::BTreeMap;
 
-/// Links from the root outwards: every link but one hangs on one joint, and all on that one.
+/// Orders links from the root outwards. Every link except one root must be the child of one joint.
 pub(super) fn of(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<Tree, SceneError> {
     let mut is_child = vec![false; links.len()];
     for joint in joints {
-        // the reader of joints has refused a second parent
+        // a second parent was already refused by the joint reader
         is_child[joint.child] = true;
     }
     let mut roots = (0..links.len()).filter(|&l| !is_child[l]);
@@ -39,8 +39,8 @@ pub(super) fn of(at: &Xml<'_, '_>, links: &[Link], joints: &[Joint]) -> Result<T
     })
 }
 
-/// Every mimic joint names a joint that exists and is not itself led by it. Limits of a follower that
-/// leave its leader no range are dropped.
+/// Checks that every mimic joint names an existing joint and that mimic relations have no cycle.
+/// Limits of a follower that would leave its leader no range are dropped.
 pub(crate) fn check_mimics(
     joints: &mut [Joint],
     findings: &mut Findings<'_>,
@@ -53,9 +53,9 @@ pub(crate) fn check_mimics(
         let key = format!("joint `{}` mimic", joint.name);
         let fail =
             |message: String| Err(SceneError::new(findings.file, Some(own.line), &key, message));
-        // q = scale × q of the joint reached + offset
+        // invariant: q of the first joint = scale × q of joint `at` + offset
         let (mut at, mut scale, mut offset) = (k, 1.0, 0.0);
-        // a loop that this joint leads to is the complaint of its members
+        // a cycle that this joint only leads to is reported by its members
         for _ in 0..joints.len() {
             let Some(mimic) = &joints[at].mimic else { break };
             let Some(&leader) = index.get(mimic.joint.as_str()) else {

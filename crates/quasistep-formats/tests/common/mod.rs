@@ -1,4 +1,4 @@
-//! Files that are nowhere but in a test, and where their links stand.
+//! Temporary files for tests, and poses of their links.
 
 #![allow(dead_code, non_snake_case)] // every test uses its own part; monogram notation
 
@@ -8,14 +8,14 @@ use quasistep_math::{Pose, Vec3};
 use quasistep_model::JointKind;
 use std::path::Path;
 
-/// Reads the first of these files, by name and text; each of the others stands beside it.
+/// Reads the first of these files (name, text); the others are written beside it.
 pub fn read_files(texts: &[(&str, &str)]) -> Result<Description, SceneError> {
     let all = texts
         .iter()
         .map(|(name, text)| (Path::new("pkg").join(name), Some(text.as_bytes().into())))
         .collect();
     let path = Path::new("pkg").join(texts[0].0);
-    // a YAML file's keys tell what it is, and may be changed
+    // the format of a YAML file follows from its keys
     let format = match texts[0].0 {
         "system.yml" => Format::QSys,
         _ => Format::of(&path).expect("the ending tells the format"),
@@ -23,12 +23,12 @@ pub fn read_files(texts: &[(&str, &str)]) -> Result<Description, SceneError> {
     files::within(all, false, || read(format, &path, &Options::default())).0
 }
 
-/// The description of a model with this content.
+/// Description of a model with this content.
 pub fn model(content: &str) -> Result<Description, SceneError> {
     read_files(&[("m.sdf", &format!("<sdf version='1.9'><model name='m'>{content}</model></sdf>"))])
 }
 
-/// The complaint about a model with this content.
+/// Error message of a model with this content.
 pub fn complaint(content: &str) -> String {
     match model(content) {
         Ok(_) => panic!("read, not refused: {content}"),
@@ -36,7 +36,8 @@ pub fn complaint(content: &str) -> String {
     }
 }
 
-/// Poses of links in the world by joint positions `q` in the order of the joints of one dof; free joints stay as they are.
+/// World poses of the links for positions `q` of the one-dof joints, in their order; free joints
+/// stay at their start.
 pub fn poses(of: &Description, q: &[f64]) -> Vec<Pose> {
     let mut q = q.iter();
     let moves: Vec<Pose> = of
@@ -75,7 +76,7 @@ pub fn pose(of: &Description, name: &str, q: &[f64]) -> Pose {
     poses(of, q)[link(of, name)]
 }
 
-/// Two poses are the same to 1e-12, the rounding of a handful of products.
+/// Asserts that two poses agree to 1e-12, the rounding of a few products.
 pub fn assert_same(seen: Pose, xyz: [f64; 3], rpy: [f64; 3]) {
     let off = seen.inverse() * Pose::from_xyz_rpy(xyz, rpy);
     let far = off.translation.norm() + off.rotation.to_rotation_vector().norm();

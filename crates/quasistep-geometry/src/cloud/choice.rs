@@ -1,23 +1,27 @@
-//! Which points of a cloud stand for a contact.
+//! Rule by which points of a cloud are selected as contact points.
 
-/// Which of a cloud's points stand for its contact with another shape.
+/// Rule by which points of a cloud are selected as contact points with another shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Choice {
-    /// The `k` points with the smallest signed distance, as in Tracy III-B; of equals any. On a dense scan
-    /// they are neighbours, and act as one point: a body that lies flat on them rocks.
+    /// The `k` points with the smallest signed distance, as in Tracy III-B. Ties are broken
+    /// arbitrarily.
+    ///
+    /// On a dense scan these points are neighbours and act as one point: a body that lies flat on
+    /// them rocks.
     Nearest {
-        /// Most points per pair of shapes, ≥ 1.
+        /// Largest number of contact points per pair of shapes, ≥ 1.
         k: u32,
     },
-    /// The deepest point, then those that span the contact patch: each time the one that would touch soonest
-    /// if the body tilted over the edge of those that are chosen. Fewer than `k` where fewer say it all.
+    /// The deepest point, then points that span the contact patch. Each further point is the one
+    /// that would touch first if the body tilted over an edge of the points selected so far. There
+    /// may be fewer than `k` points if further ones would not widen the patch.
     ///
-    /// The default, because a body at rest stays at rest: a scanned cube let down on its face with its
-    /// five nearest points turns by 0.4° to 0.7° in every step, for ever; with five that span the face by
-    /// less than 1e-6 rad (`docs/clouds.md`).
+    /// This is the default, because it keeps a resting body at rest. A scanned cube on its face
+    /// turns by 0.4° to 0.7° in every step with its five nearest points. With five points that span
+    /// the face it turns by less than 1e-6 rad (`docs/clouds.md`).
     Spread {
-        /// Most points per pair of shapes, ≥ 1.
+        /// Largest number of contact points per pair of shapes, ≥ 1.
         k: u32,
     },
 }
@@ -29,14 +33,14 @@ impl Default for Choice {
 }
 
 impl Choice {
-    /// Most points per pair of shapes.
+    /// Largest number of contact points per pair of shapes.
     pub fn k(self) -> u32 {
         match self {
             Self::Nearest { k } | Self::Spread { k } => k,
         }
     }
 
-    /// What two clouds agree on: the larger number, spread if one of them is.
+    /// Rule for a pair of clouds: the larger `k`, and `Spread` if either cloud uses it.
     pub(super) fn joined(self, other: Self) -> Self {
         let k = self.k().max(other.k());
         match (self, other) {

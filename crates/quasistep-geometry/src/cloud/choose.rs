@@ -1,4 +1,4 @@
-//! Which points of a cloud stand for its contact with a shape.
+//! Selection of a cloud's contact points.
 
 #![allow(clippy::inline_always)] // see `simd`
 
@@ -13,22 +13,23 @@ use super::spread::{Patch, SAME};
 use super::tie::{Rivals, TIE, Within};
 use super::tree::Tree;
 
-/// Reusable memory of a choice; holds no meaning.
+/// Scratch memory of a selection; its contents do not affect results.
 #[derive(Debug, Default)]
 pub(crate) struct Chooser {
     pub found: Vec<Found>,
     frontier: Frontier,
     pub patch: Patch,
-    /// Whether other points would be chosen after a motion of [`TIE`], of all choices since this was set to
-    /// `Some(false)`; `None` if nobody asks.
+    /// Set to `Some(false)` to ask for tie detection, `None` to skip it. A selection sets it to
+    /// `Some(true)` if a motion of [`TIE`] could change the selected points.
     pub tied: Option<bool>,
     rivals: Vec<u32>,
 }
 
 impl Chooser {
-    /// Fills `found` with the chosen points among those nearer to the field's surface than `limit`.
+    /// Fills `found` with the selected points among those with a signed distance below `limit` (m).
     ///
-    /// `far` is the distance from the tree's origin to that of the field, in m: rounding grows with it.
+    /// `far` is the distance from the tree's origin to the field's origin, in m. The rounding error
+    /// grows with it.
     pub fn choose<F: Field>(
         &mut self,
         isa: Isa,
@@ -70,7 +71,7 @@ impl Chooser {
         choice: Choice,
         limit: f64,
     ) {
-        // a few roundings of numbers of this size
+        // a few units of rounding of a coordinate this large
         let noise = 4.0 * f64::EPSILON * (tree.half_diagonal + far);
         let k = match choice {
             Choice::Nearest { k } => k as usize,
@@ -91,7 +92,8 @@ impl Chooser {
 
         let normal = field.normal(tree.point(deepest.slot));
         let (u, w) = (normal.any_orthogonal(), normal.cross(normal.any_orthogonal()));
-        // of equally deep points always the same one, whatever rounding does: along no axis of a scan
+        // among equally deep points take the farthest along a fixed direction, so that rounding
+        // does not choose; the direction is oblique because scans are often aligned with the axes
         let direction = u * 0.83 + w * 0.56;
         let same = limit.min(deepest.phi + SAME);
         let best = (f64::NEG_INFINITY, Some(deepest));
@@ -104,7 +106,8 @@ impl Chooser {
         }
     }
 
-    /// The points that span a patch from its first one on, into `found`; with rivals of each if asked for.
+    /// Fills `found` with points that span the patch, beginning with the first one of the pair
+    /// given. Also collects near ties of each choice if `asked`.
     #[inline(always)]
     fn spread<S: Simd, F: Field>(
         &mut self,
@@ -124,7 +127,7 @@ impl Chooser {
         while self.found.len() < k as usize {
             let next = self.frontier.next::<S, F>(tree, field, &self.patch, limit);
             if asked {
-                // what of others might be more, against what might be left of this one
+                // compare upper bounds of the other gains with a lower bound of this one
                 let bar = next.map_or(0.0, |next| {
                     self.patch.shifted(-TIE).gain_of(tree.point(next.slot), next.phi)
                 });
@@ -139,7 +142,8 @@ impl Chooser {
         }
     }
 
-    /// Whether rivals, or another first one of those that touch, would have led to other points.
+    /// Records in `tied` whether a near tie, or another first point among those that touch, would
+    /// have led to other points.
     #[inline(always)]
     fn compare_others<S: Simd, F: Field>(
         &mut self,
@@ -188,7 +192,7 @@ mod tests {
     use crate::shape::Shape;
     use quasistep_math::{Pose, Quat, Vec3};
 
-    /// A dented ellipsoid: hollows, flat parts and round ones.
+    /// A dented ellipsoid with hollow, flat and round parts.
     fn pebble(n: u32) -> PointCloud {
         let points: Vec<Vec3> = (0..n)
             .map(|i| {
@@ -209,7 +213,8 @@ mod tests {
         })
     }
 
-    /// Calls `f` with the plane and the box that a cloud is near, and how far away the field is.
+    /// Calls `f` with fields of a plane and of a box near the cloud, and the distance of each
+    /// field's origin.
     fn each_field(
         cloud: &PointCloud,
         X_WC: &Pose,
@@ -226,7 +231,7 @@ mod tests {
         f(&|chooser, isa, choice| chooser.choose(isa, &cloud.tree, &field, 0.1, choice, 0.02));
     }
 
-    /// Instructions beyond plain ones change the rounding, not the choice.
+    /// The AVX2 and the portable version differ in rounding but select the same points.
     #[test]
     fn instructions_do_not_change_the_choice() {
         let mut chooser = Chooser::default();
@@ -251,8 +256,8 @@ mod tests {
         }
     }
 
-    /// The frontier finds what a look at all points finds; bounds of an earlier hull may hide a point whose
-    /// distance to the new one is off by the most that lines around a corner can be.
+    /// The frontier finds nearly the largest gain of all points. It may miss a larger one, because
+    /// the gain uses lines around the hull, which underestimate distances near corners.
     #[test]
     fn frontier_finds_the_largest_gains() {
         let mut chooser = Chooser::default();
@@ -274,7 +279,8 @@ mod tests {
                     let near = (0..n).filter(|slot| height(*slot) < 0.02);
                     let most = near.map(gain).fold(0.0, f64::max);
                     let got = gain(next.slot);
-                    // d is at least 0.7 of the distance to the hull, and a gain grows with its power 3/2
+                    // distances are at least 0.7 of those to the hull; gains scale with their power
+                    // 3/2
                     assert!(got >= 0.58 * most, "{got} {most}");
                     steps += 1;
                     exact += i32::from(got > most * (1.0 - 1e-9));

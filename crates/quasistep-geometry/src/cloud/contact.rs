@@ -1,4 +1,4 @@
-//! Contact of a cloud with a shape: each chosen point against the surface.
+//! Contact of a cloud with another shape: each selected point against the shape's surface.
 
 use super::choice::Choice;
 use super::field::{BallField, Motion, PlaneField};
@@ -12,13 +12,13 @@ use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 
 impl CloudMemory {
-    /// Signed distance of two shapes, at least one of them a cloud.
+    /// Signed distance, witness points (m) and normal of two shapes, at least one of them a cloud.
     pub fn distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
         let mut points = std::mem::take(&mut self.points);
         points.clear();
         self.choose(a, X_WA, b, X_WB, Some(Choice::Nearest { k: 1 }), f64::INFINITY, &mut points);
         let d = points.first().map_or(
-            // coordinates that are no numbers, or too large for their squares
+            // coordinates are NaN, or so large that their squares overflow
             Distance {
                 phi: f64::INFINITY,
                 p_WCa: X_WA.translation,
@@ -31,8 +31,10 @@ impl CloudMemory {
         d
     }
 
-    /// Appends the chosen points of two shapes, at least one of them a cloud, that are nearer than
-    /// `margin`; `choice` instead of the cloud's own if there is one.
+    /// Appends the contact points of two shapes, at least one of them a cloud, with distances below
+    /// `margin` (m).
+    ///
+    /// `choice` overrides the cloud's own rule if it is `Some`.
     pub fn choose(
         &mut self,
         a: &Shape,
@@ -63,7 +65,7 @@ impl CloudMemory {
         }
     }
 
-    /// True if the smallest motion, of 1e-8 m, may change which points are chosen.
+    /// True if a motion of 1e-8 m or less may change which points are selected.
     pub fn choice_is_tied(
         &mut self,
         a: &Shape,
@@ -80,7 +82,7 @@ impl CloudMemory {
         self.chooser.tied.take() == Some(true)
     }
 
-    /// A shape A and a cloud B.
+    /// Contact points of a shape A with a cloud B.
     fn shape(
         &mut self,
         shape: &Shape,
@@ -134,7 +136,8 @@ impl CloudMemory {
             let p_W = X_WB.transform_point(cloud.points[index as usize]);
             let Some(s) = surface(shape, X_WA.inverse_transform_point(p_W)) else { continue };
             let phi = s.distance - cloud.radius;
-            // the search measures from other origins: rounding may part them at the margin
+            // the tree search used other origins: rounding may put a point on either side of the
+            // margin
             if phi < margin {
                 let n_AB_W = X_WA.rotation.rotate(s.normal);
                 out.push(ContactPoint {

@@ -1,47 +1,52 @@
-//! The signed distance to a shape's surface as a field over the frame of a cloud's tree: for four
-//! points, and as a lower bound for four boxes of points.
+//! Signed distance to a shape's surface as a field in the frame of a cloud's tree. Evaluated for
+//! four points at once; bounded from below for four boxes at once.
 
 #![allow(clippy::inline_always)] // see `simd`
 
 use super::simd::Simd;
 use quasistep_math::{Pose, Vec3};
 
-/// What a cloud's points are measured against. Points are given from the origin of their tree.
+/// Signed distance field against which a cloud's points are measured. Points are relative to the
+/// tree's origin.
 pub(crate) trait Field {
-    /// True if the distance grows by as much as a point moves along the normal, whatever the point.
+    /// True if the field is linear (a plane): the distance grows by exactly as much as a point
+    /// moves along the normal.
     const FLAT: bool = false;
 
-    /// Signed distance, in m: exact where it is below `below`, elsewhere at least that. NaN for NaN.
+    /// Signed distance of four points, in m. Exact where it is less than `below`; elsewhere a lower
+    /// bound that is at least `below`. NaN for points with NaN coordinates.
     fn distance<S: Simd>(&self, p: [S::V; 3], below: f64) -> S::V;
 
-    /// No point of the boxes is nearer than this, in m.
+    /// Lower bound of the signed distance over each of four boxes, in m.
     fn bound<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V;
 
-    /// No point of the boxes is farther than this, in m. Read only if the field is not flat.
+    /// Upper bound of the signed distance over each of four boxes, in m. Only used if the field is
+    /// not flat.
     fn ceiling<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V;
 
-    /// Outward normal of the surface nearest to a point.
+    /// Outward unit normal at the surface point nearest to `p`, in the tree's frame.
     fn normal(&self, p: Vec3) -> Vec3;
 }
 
-/// Takes points of a tree to the frame of a shape.
+/// Transforms points from the tree's frame to the shape's frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Motion {
-    /// Pose of the tree's frame in the shape's.
+    /// Pose of the tree's frame C in the shape's frame S.
     X_SC: Pose,
     rows: [[f64; 3]; 3],
     sizes: [[f64; 3]; 3],
 }
 
 impl Motion {
-    /// From the poses of the shape and of the cloud whose tree has this origin.
+    /// From the world poses of the shape and of the cloud, and the tree's origin in the cloud's
+    /// frame.
     pub fn new(X_WS: &Pose, X_WC: &Pose, origin: Vec3) -> Self {
         let X_SC = X_WS.inverse() * Pose { translation: X_WC.transform_point(origin), ..*X_WC };
         let rows = X_SC.rotation.to_matrix().rows.map(Vec3::to_array);
         Self { X_SC, rows, sizes: rows.map(|row| row.map(f64::abs)) }
     }
 
-    /// Coordinates in the frame of the shape.
+    /// Coordinates of four points in the shape's frame, in m.
     #[inline(always)]
     pub fn coordinates<S: Simd>(&self, p: [S::V; 3]) -> [S::V; 3] {
         let (r, t) = (&self.rows, self.X_SC.translation);
@@ -52,31 +57,32 @@ impl Motion {
         ]
     }
 
-    /// How far boxes reach along the axes of the shape.
+    /// Half sizes along the shape's axes of boxes with half sizes `half` along the tree's axes, in
+    /// m.
     #[inline(always)]
     pub fn reach<S: Simd>(&self, half: [S::V; 3]) -> [S::V; 3] {
         let (r, zero) = (&self.sizes, S::splat(0.0));
         [S::dot(r[0], half, zero), S::dot(r[1], half, zero), S::dot(r[2], half, zero)]
     }
 
-    /// A point in the frame of the shape.
+    /// Transforms one point to the shape's frame.
     #[inline]
     pub fn point(&self, p: Vec3) -> Vec3 {
         self.X_SC.transform_point(p)
     }
 
-    /// A direction of the shape in the frame of the tree.
+    /// Rotates a direction from the shape's frame to the tree's frame.
     #[inline]
     pub fn direction(&self, d: Vec3) -> Vec3 {
         self.X_SC.rotation.inverse().rotate(d)
     }
 }
 
-/// Heights above a plane.
+/// Signed distance to a plane.
 pub(crate) struct PlaneField {
-    /// Unit normal, in the frame of the tree.
+    /// Unit normal in the tree's frame.
     pub normal: Vec3,
-    /// Height of the tree's origin, in m.
+    /// Signed distance of the tree's origin to the plane, in m.
     pub offset: f64,
 }
 
@@ -111,9 +117,9 @@ impl Field for PlaneField {
     }
 }
 
-/// Distance from a point, less a radius.
+/// Signed distance to a sphere.
 pub(crate) struct BallField {
-    /// From the origin of the tree, in m.
+    /// Centre relative to the tree's origin, in m.
     pub centre: Vec3,
     pub radius: f64,
 }
@@ -126,7 +132,7 @@ impl BallField {
     }
 }
 
-/// Sizes of the coordinates of the corner farthest from the middle, in boxes around `centre`.
+/// Absolute coordinates of the corner farthest from the origin, for boxes about `centre`.
 #[inline(always)]
 pub(super) fn farthest_corner<S: Simd>(centre: [S::V; 3], half: [S::V; 3]) -> [S::V; 3] {
     [
@@ -136,7 +142,7 @@ pub(super) fn farthest_corner<S: Simd>(centre: [S::V; 3], half: [S::V; 3]) -> [S
     ]
 }
 
-/// Sizes of the coordinates of the point nearest to the middle, in boxes around `centre`.
+/// Absolute coordinates of the point nearest to the origin, for boxes about `centre`.
 #[inline(always)]
 pub(super) fn nearest_corner<S: Simd>(centre: [S::V; 3], half: [S::V; 3]) -> [S::V; 3] {
     let zero = S::splat(0.0);

@@ -1,4 +1,4 @@
-//! Shapes as what a cloud's points are measured against.
+//! Signed distance fields of the convex shapes.
 
 #![allow(clippy::inline_always)] // see `simd`
 
@@ -9,19 +9,22 @@ use crate::polytope::Polytope;
 use crate::shape::Shape;
 use quasistep_math::Vec3;
 
-/// Outward normal of a shape at the point of its surface nearest to `p`, both in the frame of the tree.
+/// Outward unit normal at the surface point of the shape nearest to `p`. Both are in the tree's
+/// frame.
 fn normal(motion: &Motion, shape: &Shape, p: Vec3) -> Vec3 {
-    // clouds have a field of their own
+    // a cloud has no surface in this sense; it uses its own field
     motion.direction(surface(shape, motion.point(p)).map_or(Vec3::Z, |s: Surface| s.normal))
 }
 
-/// A shape that is its own mirror image in its three planes: the distance is a function of the sizes of
-/// the coordinates and never falls as one of them grows, so that the corner of a box nearest to the
-/// middle gives the exact bound in the shape's frame.
+/// Field of a shape that is symmetric about its three coordinate planes: box, capsule or cylinder.
+///
+/// The distance depends on the absolute coordinates only and does not decrease with any of them. So
+/// the corner of a box nearest to the shape's centre gives an exact bound, if the box is aligned
+/// with the shape's axes.
 pub(crate) struct MirrorField<'a, const SHAPE: u8> {
     pub shape: &'a Shape,
     pub motion: Motion,
-    /// Half edges, or radius and half length in the first and the last.
+    /// Half edges of a box; otherwise radius first and half length last, in m.
     pub size: [f64; 3],
 }
 
@@ -30,7 +33,7 @@ pub(crate) const CAPSULE: u8 = 1;
 pub(crate) const CYLINDER: u8 = 2;
 
 impl<const SHAPE: u8> MirrorField<'_, SHAPE> {
-    /// Signed distance of a point with coordinates of these sizes.
+    /// Signed distance of points with absolute coordinates `q`, in m.
     #[inline(always)]
     fn of_sizes<S: Simd>(&self, q: [S::V; 3]) -> S::V {
         let (zero, size) = (S::splat(0.0), self.size);
@@ -76,8 +79,10 @@ impl<const SHAPE: u8> Field for MirrorField<'_, SHAPE> {
     }
 }
 
-/// An ellipsoid: its mirror images are itself, so that corners of boxes bound as for a [`MirrorField`]. The distance is the
-/// height above the tangent plane whose normal is the gradient of the gauge, or more.
+/// Field of an ellipsoid. It is symmetric about its three planes, so box corners bound it as in
+/// [`MirrorField`].
+///
+/// The lower bound is the height above the tangent plane whose normal is the gradient of the gauge.
 pub(crate) struct EllipsoidField<'a> {
     pub shape: &'a Shape,
     pub motion: Motion,
@@ -85,7 +90,7 @@ pub(crate) struct EllipsoidField<'a> {
 }
 
 impl EllipsoidField<'_> {
-    /// At most the signed distance of points of the shape's frame.
+    /// Lower bound of the signed distance of points `q` in the shape's frame, in m.
     #[inline(always)]
     fn at_least<S: Simd>(&self, q: [S::V; 3]) -> S::V {
         let r = self.radii;
@@ -103,12 +108,12 @@ impl EllipsoidField<'_> {
         let steep = S::norm(slope);
         let least = S::splat(r[0].min(r[1]).min(r[2]));
         let height = S::add(S::div(S::sub(along, reach), steep), least);
-        // the centre has no slope; of no number there is no distance
+        // the gradient vanishes at the centre; NaN coordinates stay NaN
         let height = S::sub(S::where_above(steep, S::splat(0.0), height), least);
         S::fma(along, S::splat(0.0), height)
     }
 
-    /// The signed distance of those points that are set in `wanted`; `phi` for the others.
+    /// Exact signed distance in the lanes set in `wanted`; the other lanes keep `phi`.
     #[inline(always)]
     fn exactly<S: Simd>(&self, q: [S::V; 3], wanted: u32, phi: S::V) -> S::V {
         if wanted == 0 {
@@ -152,11 +157,13 @@ impl Field for EllipsoidField<'_> {
     }
 }
 
-/// A convex polytope: the highest of its planes, and the exact distance where that is not it.
+/// Field of a convex polytope: the largest height above a face's plane, or the exact distance where
+/// the nearest feature is an edge or a corner.
 pub(crate) struct PolytopeField<'a> {
     shape: &'a Shape,
     motion: Motion,
-    /// Normals in the frame of the tree, and heights of its origin.
+    /// For each face, its unit normal in the tree's frame and the height of the tree's origin above
+    /// it, in m.
     planes: &'a [(Vec3, f64)],
 }
 

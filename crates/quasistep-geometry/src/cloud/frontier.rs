@@ -1,9 +1,10 @@
-//! The next point of a patch, and the next: a search that never starts again.
+//! Best-first search for the next point of a contact patch, which resumes from where the last
+//! search stopped.
 //!
-//! As points are added to a patch its hull grows, and no other point's gain does. What was found out
-//! about a box or a leaf for one point is therefore still a bound for the next: only what is better than
-//! the best so far is looked at, boxes are opened once, and leaves keep the coordinates of their points
-//! in the contact plane.
+//! Adding points makes the hull of a patch larger, so gains of other points only decrease. Bounds
+//! on boxes and leaves that were computed for earlier points therefore stay valid. Only parts whose
+//! bound exceeds the best gain so far are evaluated again. Boxes are opened once, and leaves keep
+//! their points' coordinates in the contact plane.
 
 #![allow(clippy::inline_always)] // see `simd`
 
@@ -15,16 +16,16 @@ use super::tree::{LEAF, Leaf, Tree};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Part of a tree that is yet to be looked at, or to be looked at again.
+/// Part of a tree in the queue: not opened yet, or opened and kept for another look.
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// Box number `.1` of level `.0`; leaves are level 0.
+    /// Box `.1` of level `.0`; leaves are level 0.
     Box(u32, u32),
-    /// Leaf `.0`, kept as number `.1`.
+    /// Leaf `.0`, whose coordinates are kept at index `.1`.
     Kept(u32, u32),
 }
 
-/// A part with a bound on the gain of its points; the order is that of the bounds.
+/// A part with an upper bound of its points' gains. Entries are ordered by this bound.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     bound: f64,
@@ -52,7 +53,7 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// Points of a leaf in the contact plane; weight 0 where there is none within the limit.
+/// Points of a leaf in contact plane coordinates. Weight 0 marks points beyond the limit.
 #[derive(Clone, Debug)]
 struct Flat {
     a: [f64; LEAF],
@@ -62,7 +63,7 @@ struct Flat {
     phi: [f64; LEAF],
 }
 
-/// Reusable memory; holds no meaning between two choices.
+/// Scratch memory; its contents do not affect the next selection.
 #[derive(Debug, Default)]
 pub(crate) struct Frontier {
     parts: BinaryHeap<Entry>,
@@ -71,15 +72,15 @@ pub(crate) struct Frontier {
 }
 
 impl Frontier {
-    /// For another field or another cloud.
+    /// Resets the queue for another field or another cloud.
     pub fn start(&mut self, tree: &Tree) {
         self.parts.clear();
         self.n_leaves = 0;
-        // level above the top: the root
+        // the root is one level above the top quads
         self.parts.push(Entry { bound: f64::INFINITY, part: Part::Box(tree.top() + 1, 0) });
     }
 
-    /// The point with the largest gain among those nearer than `limit`, if any has one.
+    /// The point with the largest positive gain among those nearer than `limit` (m), if any.
     #[inline(always)]
     pub fn next<S: Simd, F: Field>(
         &mut self,
@@ -123,7 +124,7 @@ impl Frontier {
                 let slot = leaf * LEAF as u32 + i as u32;
                 (floor, best) = (gain, Some(Found { slot, phi: flat.phi[i] }));
             }
-            // sinks to its place below the floor: not looked at twice for one point of the patch
+            // lower its bound below the floor, so that it is evaluated once per point of the patch
             if let Some(mut place) = self.parts.peek_mut() {
                 *place = Entry { bound: gain.min(top.bound), part: Part::Kept(leaf, kept) };
             }
@@ -131,7 +132,7 @@ impl Frontier {
         best
     }
 
-    /// Puts the four boxes of a quad in the place of their parent.
+    /// Replaces a box by its four children.
     #[inline(always)]
     fn open<S: Simd, F: Field>(
         &mut self,
@@ -172,7 +173,7 @@ impl Flat {
         Self { a: none, b: none, lift: none, weight: none, phi: none }
     };
 
-    /// Takes a leaf's points to the contact plane.
+    /// Computes contact plane coordinates and weights of a leaf's points.
     #[inline(always)]
     fn fill<S: Simd, F: Field>(&mut self, leaf: &Leaf, field: &F, patch: &Patch, limit: f64) {
         for v in 0..LEAF / LANES {
@@ -189,7 +190,7 @@ impl Flat {
         }
     }
 
-    /// The gains of all points; the largest of them.
+    /// Computes the gains of all points of a leaf; returns the largest.
     #[inline(always)]
     fn look<S: Simd, F: Field>(&self, patch: &Patch, gains: &mut [f64; LEAF]) -> f64 {
         let mut most = S::splat(0.0);
@@ -197,7 +198,7 @@ impl Flat {
             let (a, b) = (load::<S>(&self.a, v), load::<S>(&self.b, v));
             let (lift, weight) = (load::<S>(&self.lift, v), load::<S>(&self.weight, v));
             let gain = patch.gain::<S>(F::FLAT, a, b, lift, weight);
-            // points that are not there have NaN: the second operand is what remains
+            // empty slots are NaN, and `max` returns its second operand then
             most = S::max(gain, most);
             *lane(gains, v) = S::to_array(gain);
         }

@@ -1,18 +1,18 @@
-//! Memory of queries with clouds.
+//! Scratch memory of queries with clouds.
 
 use super::choose::Chooser;
 use crate::distance::ContactPoint;
 use quasistep_math::Vec3;
 
-/// A chosen point of one cloud and the other's point that it is near.
+/// A contact point of two clouds, and the indices of the two points.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meeting {
-    /// Indices of A's and B's point.
+    /// Index of A's point and of B's point.
     pub pair: [u32; 2],
     pub point: ContactPoint,
 }
 
-/// Reusable memory of queries with clouds; holds no meaning.
+/// Scratch memory of queries with clouds; its contents do not affect results.
 #[derive(Debug, Default)]
 pub(crate) struct CloudMemory {
     pub chooser: Chooser,

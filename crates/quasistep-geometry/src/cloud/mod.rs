@@ -1,4 +1,4 @@
-//! Point clouds as rigid geometry: every point is a feature of its own.
+//! Point clouds as rigid geometry: every point is a contact feature.
 
 pub(crate) mod choice;
 mod choose;

@@ -1,10 +1,11 @@
-//! Two clouds: the points of each against the surface that the other one's points stand for.
+//! Contact of two clouds: the points of each against the surface that the other's normals describe.
 //!
-//! A point with a normal stands for a round plate in its tangent plane, as large as the distances
-//! between the points of its cloud: beside the plates a point is outside however low it is. Where
-//! neighbours' normals differ by more than 45° there is an edge between them, sharp to the outside or to
-//! the inside as their places say. Points
-//! without normals have no inside: their distance is that of two points, less the radii.
+//! A point with a normal represents a round plate in its tangent plane. The plate's radius is the
+//! spacing of the cloud's points. A query point beside all plates is outside, even if it is below
+//! their planes. Where normals of neighbours differ by more than 45° the surface has an edge
+//! between them, convex or concave depending on their positions.
+//!
+//! Points without normals have no inside. Their distance is that of two points, less the radii.
 
 #![allow(clippy::inline_always)] // see `simd`
 
@@ -17,31 +18,33 @@ use super::simd::{Isa, LANES, Simd};
 use crate::distance::ContactPoint;
 use quasistep_math::{Pose, Vec3};
 
-/// Cosine of the angle between normals of neighbours above which there is no edge between them.
+/// Cosine of the angle between normals of neighbours above which there is no edge between them:
+/// 45°.
 const SMOOTH: f64 = 0.7;
-/// Marks the features of B's points.
+/// Flag of a feature that is a point of B.
 const OF_B: u32 = 1 << 31;
 
-/// The surface that a cloud's points stand for.
+/// Surface described by a cloud's points and normals.
 struct PlateField<'a> {
     cloud: &'a PointCloud,
-    /// From the tree of the other cloud to that of this one.
+    /// Transform from the other cloud's tree frame to this cloud's tree frame.
     motion: Motion,
     isa: Isa,
 }
 
-/// Distance of a point from a cloud's surface.
+/// Nearest point of a cloud's surface.
 struct Plate {
     distance: f64,
-    /// Outward, in the frame of the cloud.
+    /// Outward unit normal in the cloud's frame.
     normal: Vec3,
-    /// The nearest point, and how far it is, in m.
+    /// Index of the nearest point, and its distance, in m.
     slot: u32,
     reach: f64,
 }
 
 impl PlateField<'_> {
-    /// `q` from the origin of this cloud's tree; `None` if no point has a distance.
+    /// Nearest surface point of `q`, which is relative to this cloud's tree origin. `None` if all
+    /// distances are NaN.
     fn plate(&self, q: Vec3) -> Option<Plate> {
         let tree = &self.cloud.tree;
         let near = neighbours(self.isa, tree, q);
@@ -59,7 +62,7 @@ impl PlateField<'_> {
             if n_other.dot(n_first) > SMOOTH {
                 continue;
             }
-            // across an edge: the body is what is below both planes, or below one of them
+            // at an edge: a convex body is below both planes, a concave one below either
             let above = (q - p).dot(n_other);
             let convex = (p - first).dot(n_first) <= 0.0 && (first - p).dot(n_other) <= 0.0;
             let outer = if convex { above > height } else { above < height };
@@ -69,7 +72,7 @@ impl PlateField<'_> {
         }
         let aside = q - tree.point(slot) - n * height;
         let beside = aside.norm() - self.cloud.spacing;
-        // far below and a little beside is still inside: scans have gaps
+        // far below the plane and slightly beside the plate still counts as inside: scans have gaps
         if beside <= 0.0 || beside < -height {
             return Some(Plate { distance: height, normal: n, slot, reach });
         }
@@ -78,14 +81,14 @@ impl PlateField<'_> {
         Some(Plate { distance: outside.norm(), normal, slot, reach })
     }
 
-    /// The distance is at least the first number and at most the second one in a ball about `q`.
+    /// Lower and upper bound of the signed distance in a ball about `q`, in m.
     fn range(&self, q: Vec3, radius: f64) -> [f64; 2] {
         let Some(plate) = self.plate(q) else { return [f64::INFINITY; 2] };
         let (near, far) = (plate.reach - radius, plate.reach + radius);
         if self.cloud.normals.is_none() {
             return [near, far];
         }
-        // no point of the surface is in a ball this small: it is all outside, or all inside
+        // the ball contains no surface point: all of it is outside
         if plate.distance > 0.0 && near > self.cloud.spacing {
             [(near * near - self.cloud.spacing.powi(2)).sqrt(), far]
         } else {
@@ -138,7 +141,7 @@ impl Field for PlateField<'_> {
 }
 
 impl CloudMemory {
-    /// Appends the chosen points of two clouds.
+    /// Appends the contact points of two clouds.
     pub(super) fn clouds(
         &mut self,
         a: &PointCloud,
@@ -151,7 +154,7 @@ impl CloudMemory {
     ) {
         let choice = choice.unwrap_or_else(|| a.choice.joined(b.choice));
         self.meetings.clear();
-        // a surface that is only known as points is asked only if both are
+        // a cloud without normals is used as a surface only if neither cloud has normals
         let only_points = a.normals.is_none() && b.normals.is_none();
         if only_points || a.normals.is_some() {
             self.meet(b, X_WB, a, X_WA, choice, margin, true);
@@ -166,7 +169,7 @@ impl CloudMemory {
         out.extend(self.meetings.iter().map(|m| m.point));
     }
 
-    /// Points of `cloud` against the surface of `other`.
+    /// Collects the nearest points of `cloud` against the surface of `other`.
     fn meet(
         &mut self,
         cloud: &PointCloud,
@@ -208,10 +211,10 @@ impl CloudMemory {
         }
     }
 
-    /// Keeps the chosen ones of what both clouds have chosen.
+    /// Selects the final contact points among those selected for either cloud.
     fn reduce(&mut self, choice: Choice, middle: Vec3, size: f64) {
         let meetings = &mut self.meetings;
-        // two points that are nearest to one another have found themselves twice
+        // mutual nearest neighbours were found from both sides: keep one
         meetings.sort_unstable_by(|x, y| {
             (x.pair.cmp(&y.pair))
                 .then(x.point.phi.total_cmp(&y.point.phi))
@@ -225,10 +228,10 @@ impl CloudMemory {
             meetings.truncate(k);
             return;
         };
-        // as for one cloud, but in the world frame and for a few points
+        // select as for one cloud, but in the world frame and over these few points
         let at = |m: &Meeting| (m.point.p_WCa + m.point.p_WCb) * 0.5 - middle;
         let patch = &mut self.chooser.patch;
-        // the same way up whichever cloud is A
+        // orient the plane the same way whichever cloud is A
         let n = first.point.n_AB_W;
         let up = [n.x, n.y, n.z].into_iter().max_by(|x, y| x.abs().total_cmp(&y.abs()));
         let n = if up < Some(0.0) { -n } else { n };

@@ -1,4 +1,4 @@
-//! A cloud of points.
+//! Point clouds.
 
 use super::choice::Choice;
 use super::choose::Chooser;
@@ -8,17 +8,19 @@ use super::tree::Tree;
 use crate::broad_phase::Aabb;
 use quasistep_math::{Pose, Vec3};
 
-/// Points of a rigid body, as a scanner sees them: no mesh, no convex parts.
+/// Points of a rigid body as a scanner measures them: no mesh, no convex decomposition.
 ///
-/// A point is a ball of [`PointCloud::radius`], which may be zero. Its distance is that to the other
-/// shape's surface, along that surface's normal, exact also inside; between its points a cloud is open.
+/// Each point is a ball of [`PointCloud::radius`], which may be zero. Its contact distance is the
+/// signed distance of its centre to the other shape's surface, less the radius. This is exact
+/// inside too. The gaps between points are open.
 ///
-/// Of two clouds each gives points, against the surface that the other one's normals describe: the plane
-/// of the nearest point, as far as its neighbours are apart, and beyond that as outside. Only a cloud with
-/// normals has such a surface. If neither has, `phi` is the distance of two points less their radii: it
-/// is never negative without radii, so that nothing is found once points have passed through each other.
+/// In a pair of clouds, points of each are measured against the surface that the other's normals
+/// describe: a plate in the nearest point's tangent plane, as wide as the spacing of points. Only a
+/// cloud with normals has such a surface. If neither has normals, `phi` is the distance of two
+/// points less their radii. Without radii it is never negative, so no contact is found once the
+/// points have passed through each other.
 ///
-/// Building takes `O(n log n)` time; a cloud holds 54 bytes a point, 24 more with normals.
+/// Construction takes `O(n log n)` time. A cloud takes 54 bytes a point, and 24 more with normals.
 #[derive(Clone, Debug)]
 pub struct PointCloud {
     pub(super) points: Vec<Vec3>,
@@ -28,13 +30,13 @@ pub struct PointCloud {
     low: Vec3,
     high: Vec3,
     pub(super) tree: Tree,
-    /// Distance between neighbours, in m; 0 without normals.
+    /// Typical distance between neighbouring points, in m; 0 without normals.
     pub(super) spacing: f64,
 }
 
 impl PartialEq for PointCloud {
     fn eq(&self, other: &Self) -> bool {
-        // all the rest follows from these
+        // the other fields are derived from these
         self.points == other.points
             && self.normals == other.normals
             && self.radius == other.radius
@@ -42,14 +44,14 @@ impl PartialEq for PointCloud {
     }
 }
 
-/// Points are no cloud.
+/// Input that is not a valid point cloud.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloudError {
-    /// There is no point.
+    /// There are no points.
     #[error("0 points were seen; a cloud needs at least 1")]
     Empty,
-    /// There are more points than features can be numbered.
+    /// There are more than [`PointCloud::MAX_POINTS`] points; the number given.
     #[error("{0} points were seen; a cloud may have at most {max}", max = PointCloud::MAX_POINTS)]
     TooMany(usize),
     /// A coordinate is NaN or infinite.
@@ -57,7 +59,7 @@ pub enum CloudError {
     PointNotFinite {
         /// Index of the point.
         index: usize,
-        /// The point.
+        /// Coordinates of the point, in m.
         point: Vec3,
     },
     /// A component of a normal is NaN or infinite.
@@ -65,16 +67,16 @@ pub enum CloudError {
     NormalNotFinite {
         /// Index of the normal.
         index: usize,
-        /// The normal.
+        /// Components of the normal.
         normal: Vec3,
     },
-    /// A normal has no direction.
+    /// A normal has length zero.
     #[error("normal {index} is zero; it must have a direction")]
     ZeroNormal {
         /// Index of the normal.
         index: usize,
     },
-    /// Points and normals differ in number.
+    /// The numbers of points and normals differ.
     #[error("{normals} normals were seen for {points} points; there must be one each, or none")]
     NormalCount {
         /// Number of points.
@@ -82,20 +84,20 @@ pub enum CloudError {
         /// Number of normals.
         normals: usize,
     },
-    /// The radius of the points is negative, NaN or infinite.
+    /// The radius of the points (m) is negative, NaN or infinite.
     #[error("radius of the points is {0} m; it must be ≥ 0 and finite")]
     Radius(f64),
-    /// No point may be chosen.
+    /// The selection rule has `k = 0`.
     #[error("k is 0; at least 1 point per pair must be chosen")]
     NoneChosen,
 }
 
 impl PointCloud {
-    /// Most points of a cloud.
+    /// Largest number of points in a cloud.
     pub const MAX_POINTS: usize = (1 << 31) - 1;
 
-    /// A cloud of points in m, with outward normals of any length if there are any, and the radius of
-    /// the ball around each point in m.
+    /// Builds a cloud from `points` in m, optional outward `normals` of any length, and the
+    /// `radius` of the ball around each point, in m.
     ///
     /// # Errors
     ///
@@ -131,13 +133,13 @@ impl PointCloud {
         Ok(cloud)
     }
 
-    /// Points in their own frame, in m, in the order in which they were given: the
-    /// [`ContactPoint::feature`](crate::ContactPoint::feature) of a contact is an index into them.
+    /// Points in the cloud's frame, in m, in the order given.
+    /// [`ContactPoint::feature`](crate::ContactPoint::feature) is an index into this list.
     pub fn points(&self) -> &[Vec3] {
         &self.points
     }
 
-    /// Outward unit normals in the order of the points.
+    /// Outward unit normals, one per point in the same order; `None` if none were given.
     pub fn normals(&self) -> Option<&[Vec3]> {
         self.normals.as_deref()
     }
@@ -147,18 +149,19 @@ impl PointCloud {
         self.radius
     }
 
-    /// Which points are chosen where the cloud is near something.
+    /// Rule by which contact points are selected.
     pub fn choice(&self) -> Choice {
         self.choice
     }
 
-    /// Memory that the cloud holds, in bytes.
+    /// Heap memory that the cloud holds, in bytes.
     pub fn memory(&self) -> usize {
         let normals = self.normals.as_ref().map_or(0, Vec::len);
         size_of::<Self>() + (self.points.len() + normals) * size_of::<Vec3>() + self.tree.memory()
     }
 
-    /// Axis-aligned box around the turned box of the cloud: it holds all points, with some room.
+    /// Axis-aligned bounding box in the world frame, in m. It encloses the rotated local box, so it
+    /// may be larger than necessary.
     pub(crate) fn aabb(&self, X_WG: &Pose) -> Aabb {
         let R = X_WG.rotation.to_matrix();
         let centre = X_WG.transform_point((self.low + self.high) * 0.5);
@@ -168,12 +171,12 @@ impl PointCloud {
         Aabb { min: centre - extent, max: centre + extent }
     }
 
-    /// The point farthest along `d`, with its radius.
+    /// Support point along `d`, including the radius.
     pub(crate) fn support(&self, d: Vec3) -> Vec3 {
         self.support_with(d, &mut Chooser::default())
     }
 
-    /// [`support`](Self::support) in memory that is there.
+    /// Support point along `d`, including the radius; uses the given scratch memory.
     pub(crate) fn support_with(&self, d: Vec3, chooser: &mut Chooser) -> Vec3 {
         let Some(u) = d.try_normalize() else { return self.points[0] };
         let field = PlaneField { normal: -u, offset: 0.0 };
@@ -197,8 +200,7 @@ fn unit_normals(normals: &[Vec3], n_points: usize) -> Result<Vec<Vec3>, CloudErr
     normals.iter().enumerate().map(unit).collect()
 }
 
-/// The distance between the points of a cloud with a surface: half of the points have their eighth
-/// neighbour nearer than this.
+/// Typical spacing of points: the median distance to the eighth neighbour, in m.
 fn spacing(cloud: &PointCloud) -> f64 {
     const NEIGHBOURS: usize = 8;
     const SAMPLES: usize = 512;
@@ -208,7 +210,7 @@ fn spacing(cloud: &PointCloud) -> f64 {
         .step_by(n.div_ceil(SAMPLES))
         .filter_map(|slot| {
             let field = BallField { centre: tree.point(slot), radius: 0.0 };
-            // the nearest one is the point itself
+            // one more than wanted: the nearest point is the query point itself
             let choice = Choice::Nearest { k: 1 + NEIGHBOURS as u32 };
             chooser.choose(Isa::detect(), tree, &field, 0.0, choice, f64::INFINITY);
             chooser.found.last().map(|found| found.phi)

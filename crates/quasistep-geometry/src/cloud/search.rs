@@ -1,4 +1,4 @@
-//! The best points of a cloud by some measure, best first through its tree.
+//! Best-first search of a cloud's tree for points with the largest gain.
 
 #![allow(clippy::inline_always)] // see `simd`
 
@@ -9,37 +9,38 @@ use super::simd::{Isa, LANES, Portable, Simd};
 use super::tree::{LEAF, Leaf, Quad, Tree};
 use quasistep_math::Vec3;
 
-/// A point that a search found.
+/// A point found by a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Found {
     pub slot: u32,
-    /// Signed distance of the point itself, without its radius, in m.
+    /// Signed distance of the point's centre, without its radius, in m.
     pub phi: f64,
 }
 
-/// What a search wants most of.
+/// Objective of a search: which points are wanted, and their gain.
 pub(crate) trait Goal {
-    /// Points that are this far away, in m, or farther are not wanted.
+    /// Points with a signed distance of this or more are ignored, in m.
     fn limit(&self) -> f64;
-    /// Gains up to this are not wanted.
+    /// Points with a gain of this or less are ignored.
     fn floor(&self) -> f64;
-    /// At least the gain of every point of a box, to rounding, from a bound on its distance.
+    /// Upper bound, up to rounding, of the gain of all points in four boxes, from lower bounds
+    /// `phi` of their distances.
     fn bound<S: Simd>(&self, phi: S::V, centre: [S::V; 3], half: [S::V; 3]) -> S::V;
     fn gain<S: Simd>(&self, phi: S::V, p: [S::V; 3]) -> S::V;
-    /// Takes a point above the floor.
+    /// Accepts a point whose gain is above the floor.
     fn take(&mut self, gain: f64, found: Found);
 }
 
-/// Boxes whose turn is yet to come; each level adds at most three, and there are at most 14 levels.
+/// Stack of boxes to be searched. Each of at most 14 levels adds at most three entries.
 struct Stack {
     n: usize,
-    /// Bound on the gain, level, number within the level.
+    /// Upper bound of the gain, level, and index within the level.
     items: [(f64, u32, u32); 64],
 }
 
-/// Offers to `goal` all points of the tree that are better than what it has.
+/// Passes to `goal` all points of the tree whose gain exceeds its floor.
 ///
-/// The order of offers depends on nothing but the arguments.
+/// The order depends on the arguments only.
 #[inline(always)]
 pub(crate) fn search<S: Simd, F: Field, G: Goal>(tree: &Tree, field: &F, goal: &mut G) {
     let mut stack = Stack { n: 0, items: [(0.0, 0, 0); 64] };
@@ -58,7 +59,7 @@ pub(crate) fn search<S: Simd, F: Field, G: Goal>(tree: &Tree, field: &F, goal: &
     }
 }
 
-/// Stacks the boxes of quad `q` that may hold something better, the most promising one on top.
+/// Pushes those boxes of quad `q` whose bound exceeds the floor, the best one last.
 #[inline(always)]
 fn expand<S: Simd, F: Field, G: Goal>(
     tree: &Tree,
@@ -100,7 +101,7 @@ fn scan<S: Simd, F: Field, G: Goal>(tree: &Tree, field: &F, goal: &mut G, leaf: 
         }
         let (phi, gain) = (S::to_array(phi), S::to_array(gain));
         for l in 0..LANES {
-            // the floor rises with what is taken
+            // the floor rises with each accepted point
             if wanted >> l & 1 == 1 && gain[l] > goal.floor() {
                 let slot = leaf * LEAF as u32 + (v * LANES + l) as u32;
                 goal.take(gain[l], Found { slot, phi: phi[l] });
@@ -109,7 +110,7 @@ fn scan<S: Simd, F: Field, G: Goal>(tree: &Tree, field: &F, goal: &mut G, leaf: 
     }
 }
 
-/// Centres and half edges of four boxes.
+/// Centres and half edges of the four boxes of a quad, in m.
 #[inline(always)]
 pub(crate) fn boxes<S: Simd>(quad: &Quad) -> ([S::V; 3], [S::V; 3]) {
     let (c, h) = (&quad.centre, &quad.half);
@@ -119,7 +120,7 @@ pub(crate) fn boxes<S: Simd>(quad: &Quad) -> ([S::V; 3], [S::V; 3]) {
     )
 }
 
-/// Points `4 v` to `4 v + 3` of a leaf.
+/// Coordinates of points `4 v` to `4 v + 3` of a leaf.
 #[inline(always)]
 pub(crate) fn vector<S: Simd>(leaf: &Leaf, v: usize) -> [S::V; 3] {
     let [x, y, z] = &leaf.p;
@@ -130,10 +131,11 @@ pub(crate) fn vector<S: Simd>(leaf: &Leaf, v: usize) -> [S::V; 3] {
     ]
 }
 
-/// The points with the smallest distance, nearest first; of equals the first that is met.
+/// Goal: the points with the smallest distance, nearest first. Among equals the first one met is
+/// kept.
 pub(crate) struct Nearest<'a> {
     pub limit: f64,
-    /// Differences of distances below this are rounding, in m.
+    /// Distances that differ by less than this count as equal, in m.
     pub noise: f64,
     pub k: usize,
     pub found: &'a mut Vec<Found>,
@@ -156,7 +158,7 @@ impl Goal for Nearest<'_> {
 
     #[inline(always)]
     fn bound<S: Simd>(&self, phi: S::V, _: [S::V; 3], _: [S::V; 3]) -> S::V {
-        // flat on flat all distances are equal but for rounding: that is no reason to look at all
+        // flat contact: distances equal up to rounding are no reason to visit all points
         let full = self.found.len() >= self.k;
         S::sub(S::splat(if full { -self.noise } else { 0.0 }), phi)
     }
@@ -174,7 +176,7 @@ impl Goal for Nearest<'_> {
     }
 }
 
-/// The point farthest along a direction, among those nearer than the limit.
+/// Goal: the farthest point along a direction, among those nearer than the limit.
 pub(crate) struct Farthest {
     pub direction: Vec3,
     pub limit: f64,
@@ -210,14 +212,14 @@ impl Goal for Farthest {
     }
 }
 
-/// Points that a surface is made of near a point.
+/// Number of nearest points from which the surface near a query is made.
 pub(crate) const NEIGHBOURS: usize = 4;
 
-/// The points nearest to another one, nearest first.
+/// Goal: the points nearest to a query point, nearest first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Neighbours {
     n: usize,
-    /// Distances are at least 0.
+    /// Points found; their `phi` is a distance, ≥ 0, in m.
     found: [Found; NEIGHBOURS],
 }
 
@@ -227,7 +229,7 @@ impl Neighbours {
     }
 }
 
-/// The points nearest to `q`, which is given from the tree's origin.
+/// The points nearest to `q`, which is relative to the tree's origin.
 pub(crate) fn neighbours(isa: Isa, tree: &Tree, q: Vec3) -> Neighbours {
     #[inline(always)]
     fn body<S: Simd>(tree: &Tree, q: Vec3) -> Neighbours {

@@ -1,10 +1,11 @@
-//! Four lanes of `f64`, for any machine and for x86-64 with AVX2 and FMA.
+//! SIMD with four lanes of `f64`: a portable version, and one for x86-64 with AVX2 and FMA.
 //!
-//! A search is compiled once for each and chosen at run time, so that a build for a plain x86-64 is
-//! fast too. The two differ in rounding only; on one machine the same input gives the same bits.
+//! A search is compiled for both, and the version is chosen at run time, so that a build for plain
+//! x86-64 is fast too. The versions differ in rounding only. On one machine the same input gives
+//! the same bits.
 
-// a search's parts must be compiled with its instructions, so they must be inside it: functions that say
-// so, and no closures, which may be left outside
+// all functions of a search must be compiled with the vector instructions, so they must be inlined
+// into it; closures may not be inlined and are avoided
 #![allow(clippy::inline_always)]
 
 use std::sync::OnceLock;
@@ -12,7 +13,7 @@ use std::sync::OnceLock;
 pub(crate) const LANES: usize = 4;
 pub(crate) type Lane = [f64; LANES];
 
-/// Instructions that a search may use.
+/// Instruction set that a search uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
     Portable,
@@ -21,7 +22,7 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The best this machine has.
+    /// The best instruction set of this machine.
     #[inline]
     pub fn detect() -> Self {
         if portable_only() {
@@ -36,16 +37,17 @@ impl Isa {
     }
 }
 
-/// Whether the vector instructions of this machine are left aside: `QUASISTEP_SIMD=portable`, read once. Tests run so
-/// on x86-64 what other machines run.
+/// True if the environment variable `QUASISTEP_SIMD` is `portable`; read once. Tests use it to run
+/// the portable version on x86-64.
 fn portable_only() -> bool {
     static ONLY: OnceLock<bool> = OnceLock::new();
     *ONLY.get_or_init(|| std::env::var_os("QUASISTEP_SIMD").is_some_and(|v| v == "portable"))
 }
 
-/// Vectors of one instruction set.
+/// Vector operations of one instruction set.
 ///
-/// `max` and `min` give their second operand where one is NaN: `max(0, x)` hands on a NaN `x`.
+/// `max` and `min` return their second operand if either is NaN. So `max(0, x)` propagates a NaN
+/// `x`.
 pub(crate) trait Simd {
     type V: Copy;
     fn splat(x: f64) -> Self::V;
@@ -61,12 +63,12 @@ pub(crate) trait Simd {
     fn min(a: Self::V, b: Self::V) -> Self::V;
     fn abs(a: Self::V) -> Self::V;
     fn sqrt(a: Self::V) -> Self::V;
-    /// Bit `i` is set where `a > b` in lane `i`; never where one is NaN.
+    /// Bit `i` is set if `a > b` in lane `i`; not set if either is NaN.
     fn above(a: Self::V, b: Self::V) -> u32;
     /// `x` where `a > b`, else 0.
     fn where_above(a: Self::V, b: Self::V, x: Self::V) -> Self::V;
 
-    /// `a · b + c` of a fixed vector and a vector per lane.
+    /// `a · b + c` per lane, with the same vector `a` in all lanes.
     #[inline(always)]
     fn dot(a: [f64; 3], b: [Self::V; 3], c: Self::V) -> Self::V {
         let c = Self::fma(Self::splat(a[2]), b[2], c);
@@ -162,8 +164,10 @@ mod avx2 {
         _mm256_sub_pd,
     };
 
-    /// Only reached from the AVX2 version of a search, which is only called after
-    /// [`super::Isa::detect`] found both AVX2 and FMA: that is what makes every `unsafe` below sound.
+    /// Instructions of AVX2 and FMA.
+    ///
+    /// Only used from the AVX2 version of a search, which is called only after
+    /// [`super::Isa::detect`] found both instruction sets. This makes every `unsafe` below sound.
     pub(crate) struct Avx2;
 
     impl Simd for Avx2 {
@@ -175,13 +179,13 @@ mod avx2 {
         }
         #[inline(always)]
         fn load(x: &Lane) -> __m256d {
-            // SAFETY: see `Avx2`; four numbers are there, and no alignment is asked for
+            // SAFETY: see `Avx2`; the array has four numbers, and an unaligned load is used
             unsafe { _mm256_loadu_pd(x.as_ptr()) }
         }
         #[inline(always)]
         fn to_array(v: __m256d) -> Lane {
             let mut out = [0.0; LANES];
-            // SAFETY: see `Avx2`; four numbers are there, and no alignment is asked for
+            // SAFETY: see `Avx2`; the array has four numbers, and an unaligned store is used
             unsafe { _mm256_storeu_pd(out.as_mut_ptr(), v) };
             out
         }
@@ -212,12 +216,12 @@ mod avx2 {
         }
         #[inline(always)]
         fn max(a: __m256d, b: __m256d) -> __m256d {
-            // SAFETY: see `Avx2`; the instruction gives its second operand where one is NaN
+            // SAFETY: see `Avx2`; this instruction returns its second operand if either is NaN
             unsafe { _mm256_max_pd(a, b) }
         }
         #[inline(always)]
         fn min(a: __m256d, b: __m256d) -> __m256d {
-            // SAFETY: see `Avx2`; the instruction gives its second operand where one is NaN
+            // SAFETY: see `Avx2`; this instruction returns its second operand if either is NaN
             unsafe { _mm256_min_pd(a, b) }
         }
         #[inline(always)]

@@ -1,56 +1,59 @@
-//! Points that span a contact patch.
+//! Selection of points that span a contact patch.
 //!
-//! On a dense scan the nearest points are neighbours, and five neighbours are one point: a body that
-//! rests on them is free to tilt until others are deep. What holds a body is the hull of its
-//! contact points, so a point matters if it lies outside of the hull of those that are chosen, and the
-//! farther out and the deeper it is, the sooner it would touch. With `d` its distance to that hull in
-//! the contact plane and `delta` how much higher it is than the deepest point, the next point chosen is
-//! the one with the largest
+//! On a dense scan the nearest points are neighbours, and five neighbours act like one point: a
+//! body that rests on them can tilt until other points penetrate. A body is held by the convex hull
+//! of its contact points. So a point matters if it lies outside the hull of the points selected so
+//! far, and more so the farther out and the deeper it is. Let `d` be its distance to that hull in
+//! the contact plane, and `delta` its height above the deepest point. The next point selected is
+//! the one with the largest gain
 //!
 //! ```text
 //! d √d / (delta + softness)
 //! ```
 //!
-//! `delta / d` is the tilt after which the point touches; `√d` prefers the farther one of two points that
-//! touch together. Resting points (`delta` = 0) come before all others, the widest first; a lower edge is
-//! followed by the points opposite to it; inside the hull there is nothing to gain, and fewer than `k`
-//! points may say it all. Of two directions the one in which the hull is narrow counts more.
+//! `delta / d` is the tilt at which the point touches. The factor `√d` prefers the farther of two
+//! points that touch together. So resting points (`delta` = 0) come first, the widest ones before
+//! others. Points opposite to a lower edge follow. Points inside the hull have no gain, so fewer
+//! than `k` points may be selected. Directions in which the hull is narrow count more.
 //!
-//! Where the other surface is not flat, `d` also counts how far a point's surface is from the contact
-//! plane: the far side of a finger in a handle is as far away as the finger is thick.
+//! Where the other surface is not flat, `d` includes the distance of a point's surface from the
+//! contact plane. For example, the far side of a finger in a handle is as far away as the finger is
+//! thick.
 
 #![allow(clippy::inline_always)] // see `simd`
 
 use super::simd::{LANES, Portable, Simd};
 use quasistep_math::Vec3;
 
-/// Distances that differ by less are the same, in m.
+/// Distances that differ by less than this count as equal, in m.
 pub(crate) const SAME: f64 = 1e-9;
-/// Share of a cloud's half diagonal by which resting points may differ in height. Solvers are better; with
-/// more, a scan rests on now these and now those of its highest grains.
+/// Height difference at which resting points count as level, as a share of the cloud's half
+/// diagonal. Solver errors are smaller. With a larger value the selected points of a scan would
+/// change with its roughness.
 const SOFTNESS: f64 = 1e-6;
-/// Share of a cloud's half diagonal by which a point must widen the hull.
+/// Least distance from the hull at which a point is selected, as a share of the cloud's half
+/// diagonal.
 const LEAST: f64 = 1e-4;
 
-/// Share of a cloud's half diagonal: a patch as wide as this in some direction counts a point that
-/// widens it there by half.
+/// Width scale, as a share of the cloud's half diagonal. Where the patch is this wide, the gain of
+/// widening it further in that direction is halved.
 const WIDE: f64 = 0.1;
 
-/// A line around the chosen points in the contact plane, `normal · (a, b) = offset`, scaled by how much
-/// a point beyond it counts.
+/// A line `normal · (a, b) = offset` that bounds the selected points in the contact plane. Scaled
+/// by the weight of widening the patch beyond it.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     normal: [f64; 2],
     offset: f64,
 }
 
-/// The points chosen so far, in the contact plane of the first one.
+/// The points selected so far, in coordinates of the contact plane at the first one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patch {
     origin: Vec3,
-    /// Contact normal.
+    /// Unit contact normal.
     n: Vec3,
-    /// Axes of the contact plane.
+    /// Unit axis of the contact plane.
     u: Vec3,
     w: Vec3,
     pub deepest: f64,
@@ -58,21 +61,22 @@ pub(crate) struct Patch {
     least: f64,
     wide: f64,
     corners: Vec<[f64; 2]>,
-    /// How far each chosen point's surface is above the contact plane, in m.
+    /// Height above the contact plane of the surface at each selected point, in m.
     lifts: Vec<f64>,
     sides: Vec<Side>,
     ring: Vec<usize>,
 }
 
 impl Patch {
-    /// Starts with a point `first` of a cloud, its contact normal and the distance of the deepest point.
+    /// Starts a patch at the point `first` of a cloud, with its contact normal and the deepest
+    /// point's distance, in m.
     pub fn start(&mut self, first: Vec3, normal: Vec3, deepest: f64, half_diagonal: f64) {
         self.origin = first;
         self.n = normal;
         self.u = normal.any_orthogonal();
         self.w = normal.cross(self.u);
         self.deepest = deepest;
-        // a lone point has no size
+        // a cloud of one point has no size
         self.softness = (SOFTNESS * half_diagonal).max(SAME);
         self.least = (LEAST * half_diagonal).max(SAME);
         self.wide = (WIDE * half_diagonal).max(SAME);
@@ -83,7 +87,7 @@ impl Patch {
         self.enclose();
     }
 
-    /// This patch with the gains that points would have if they were nearer, and farther out, by so much.
+    /// This patch, with all gains as if points were deeper and farther out by `by` (m).
     pub fn shifted(&self, by: f64) -> Self {
         let mut to = self.clone();
         to.deepest += by;
@@ -91,7 +95,7 @@ impl Patch {
         to
     }
 
-    /// Adds a chosen point.
+    /// Adds a selected point `p` with distance `phi`, in m.
     pub fn add(&mut self, p: Vec3, phi: f64) {
         let d = p - self.origin;
         self.corners.push([d.dot(self.u), d.dot(self.w)]);
@@ -99,8 +103,8 @@ impl Patch {
         self.enclose();
     }
 
-    /// Lines around all corners, so close that beyond a corner, too, the distance to the farthest line
-    /// is at least 0.7 of the distance to the hull.
+    /// Recomputes the bounding lines of the hull. At sharp corners extra lines are added, so that
+    /// the largest height above a line is at least 0.7 of the distance to the hull.
     fn enclose(&mut self) {
         self.sides.clear();
         ring(&self.corners, &mut self.ring);
@@ -109,12 +113,12 @@ impl Patch {
             let along = |p: &[f64; 2]| normal[0] * p[0] + normal[1] * p[1];
             let offset = along(&p);
             let width = corners.iter().fold(0.0, |w, c| f64::max(w, offset - along(c)));
-            // a long patch needs breadth before length
+            // widen a long patch before lengthening it
             let scale = wide / (wide + width);
             self.sides.push(Side { normal: normal.map(|x| scale * x), offset: scale * offset });
         };
         let m = ring.len();
-        // a lone point needs no lines
+        // one point has no bounding lines
         if m < 2 {
             return;
         }
@@ -130,7 +134,7 @@ impl Patch {
             let before = after;
             after = if i + 1 < m { edge(i + 1) } else { first };
             push([before[1], -before[0]], corners[ring[i]]);
-            // between the normals of two edges that meet in a sharp corner
+            // at a sharp corner, add a line between the normals of its two edges
             let cosine = before[0] * after[0] + before[1] * after[1];
             if cosine < 0.0 {
                 let between = [before[0] - after[0], before[1] - after[1]];
@@ -140,7 +144,7 @@ impl Patch {
         }
     }
 
-    /// Coordinates in the contact plane and above it.
+    /// Coordinates of points along the contact plane's axes and its normal, in m.
     #[inline(always)]
     pub fn coordinates<S: Simd>(&self, p: [S::V; 3]) -> [S::V; 3] {
         let (o, zero) = (self.origin, S::splat(0.0));
@@ -152,14 +156,15 @@ impl Patch {
         [a, b, S::dot(self.n.to_array(), [x, y, z], zero)]
     }
 
-    /// Weights `1 / (delta + softness)` of points this far above the deepest one.
+    /// Weights `1 / (delta + softness)` of points at height `delta` (m) above the deepest point.
     #[inline(always)]
     pub fn weights<S: Simd>(&self, delta: S::V) -> S::V {
         let delta = S::max(S::splat(0.0), delta);
         S::div(S::splat(1.0), S::add(delta, S::splat(self.softness)))
     }
 
-    /// Gain of points of some weight at `(a, b)` in the contact plane, whose surface is a lift above it.
+    /// Gain of points at `(a, b)` in the contact plane with the given weights. `lift` is the height
+    /// of the surface above the contact plane there, in m.
     #[inline(always)]
     pub fn gain<S: Simd>(&self, flat: bool, a: S::V, b: S::V, lift: S::V, weight: S::V) -> S::V {
         let mut d = self.beyond::<S>(a, b, None);
@@ -169,7 +174,7 @@ impl Patch {
         self.worth::<S>(d, weight)
     }
 
-    /// Gain of one point.
+    /// Gain of one point `p` with distance `phi`, in m.
     pub fn gain_of(&self, p: Vec3, phi: f64) -> f64 {
         let delta = [phi - self.deepest; LANES];
         let [a, b, height] =
@@ -178,8 +183,8 @@ impl Patch {
         self.gain::<Portable>(false, a, b, Portable::sub(height, delta), weight)[0]
     }
 
-    /// At least the gain of every point in boxes whose points are no nearer than `phi`; `ceiling` is how
-    /// far they may be where the field is not flat.
+    /// Upper bound of the gain of all points in boxes whose points have distances of at least `phi`
+    /// (m). `ceiling` is an upper bound of their distances; it is needed if the field is not flat.
     #[inline(always)]
     pub fn bound<S: Simd>(
         &self,
@@ -194,7 +199,7 @@ impl Patch {
         let reach_b = S::dot(self.w.abs().to_array(), half, zero);
         let mut d = self.beyond::<S>(a, b, Some([reach_a, reach_b]));
         if let Some(ceiling) = ceiling {
-            // the lift is between lowest − ceiling and highest − phi
+            // the lift lies between lowest − ceiling and highest − phi
             let size = S::dot(self.n.abs().to_array(), half, zero);
             let room = S::fma(S::splat(0.5), S::sub(ceiling, phi), size);
             let above = S::fma(S::splat(0.5), S::add(ceiling, phi), S::splat(-self.deepest));
@@ -209,8 +214,8 @@ impl Patch {
         S::mul(S::mul(d, S::sqrt(d)), weight)
     }
 
-    /// Distance to the hull of the chosen points of points at `(a, b)`, or at least that of all points
-    /// within reach of them.
+    /// Weighted distance of points `(a, b)` to the hull of the selected points. With `reach`, an
+    /// upper bound over all points within that distance of `(a, b)` along the two axes.
     #[inline(always)]
     fn beyond<S: Simd>(&self, a: S::V, b: S::V, reach: Option<[S::V; 2]>) -> S::V {
         if self.sides.is_empty() {
@@ -232,7 +237,7 @@ impl Patch {
         d
     }
 
-    /// How far a surface's lift is from those of the chosen points.
+    /// Distance of the height `lift` from the range of heights of the selected points, in m.
     #[inline(always)]
     fn apart<S: Simd>(&self, lift: S::V) -> S::V {
         let mut d = S::splat(f64::INFINITY);
@@ -243,13 +248,14 @@ impl Patch {
     }
 }
 
-/// The corners of the hull, counter-clockwise; one or two of them if all are in a spot or on a line.
+/// Indices of the hull's corners, counter-clockwise. Only one or two if all points coincide or are
+/// collinear.
 fn ring(corners: &[[f64; 2]], ring: &mut Vec<usize>) {
     ring.clear();
     let n = corners.len();
     let start = (1..n).fold(0, |best, i| if corners[i] < corners[best] { i } else { best });
     let mut at = start;
-    // gift wrapping: there are few corners
+    // gift wrapping: few corners are expected
     loop {
         ring.push(at);
         let o = corners[at];

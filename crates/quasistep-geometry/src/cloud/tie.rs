@@ -1,4 +1,4 @@
-//! Whether a choice of points is one of a hair: what else might be chosen after the smallest motion.
+//! Tie detection: would a tiny motion change the selected points?
 
 #![allow(clippy::inline_always)] // see `simd`
 
@@ -6,16 +6,16 @@ use super::search::{Found, Goal};
 use super::simd::Simd;
 use super::spread::Patch;
 
-/// Motion of points against the surface that should change no choice, in m.
+/// Motion of points relative to the surface that must not change the selection, in m.
 pub(crate) const TIE: f64 = 1e-8;
-/// Rivals of one point that are kept.
+/// Most near ties kept per selected point.
 const MOST: usize = 8;
 
-/// Points whose gain, at best, is above a bar: those chosen before have none.
+/// Goal: points whose largest possible gain exceeds `bar`. Points already selected have no gain.
 pub(crate) struct Rivals<'a> {
-    /// As it would be for points that are nearer and farther out by [`TIE`].
+    /// The patch with gains as if points were deeper and farther out by [`TIE`].
     pub patch: &'a Patch,
-    /// Whether the field is flat.
+    /// True if the field is a plane.
     pub flat: bool,
     pub limit: f64,
     pub bar: f64,
@@ -38,7 +38,7 @@ impl Goal for Rivals<'_> {
         if self.flat {
             self.patch.bound::<S>(phi, None, centre, half)
         } else {
-            // how high surfaces are above the contact plane is known of points alone
+            // no bound: the height of the surface is known at points only
             S::splat(f64::MAX)
         }
     }
@@ -59,7 +59,7 @@ impl Goal for Rivals<'_> {
     }
 }
 
-/// Points nearer than a limit, and at most so many.
+/// Goal: points nearer than `limit` (m), at most `most` of them.
 pub(crate) struct Within<'a> {
     pub limit: f64,
     pub most: usize,

@@ -1,22 +1,22 @@
-//! A tree of boxes over the points of a cloud, in the cloud's own frame, built once.
+//! Bounding volume tree over a cloud's points, in the cloud's frame. Built once.
 //!
-//! Leaves hold [`LEAF`] points, coordinate by coordinate, so that a vector takes one load; boxes stand
-//! in fours, so that one instruction tests all children of a node. Nothing points to anything: child
-//! `i` of node `j` is number `4 j + i` of the level below.
+//! Leaves hold [`LEAF`] points as arrays of coordinates, so that four points take one vector load.
+//! Boxes are stored in groups of four, so that one instruction tests all children of a node. There
+//! are no pointers: child `i` of node `j` is number `4 j + i` of the level below.
 
 use super::simd::{LANES, Lane};
 use quasistep_math::Vec3;
 
-/// Points of a leaf.
+/// Number of points in a leaf.
 pub(crate) const LEAF: usize = 32;
 
-/// Points of a leaf, from the tree's origin, in m; NaN where there is none.
+/// Coordinates of a leaf's points relative to the tree's origin, in m. Empty slots are NaN.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub p: [[f64; LEAF]; 3],
 }
 
-/// Four boxes of one parent; NaN where there is none.
+/// The four child boxes of one node. Empty boxes are NaN.
 #[derive(Clone, Debug)]
 pub(crate) struct Quad {
     pub centre: [Lane; 3],
@@ -25,16 +25,17 @@ pub(crate) struct Quad {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
-    /// Middle of all points: coordinates in the tree are small even if those of the cloud are not.
+    /// Centre of the points' bounding box, in m. Coordinates relative to it are small even if those
+    /// of the cloud are not.
     pub origin: Vec3,
-    /// Half of the diagonal of the box around all points, in m.
+    /// Half of the diagonal of the points' bounding box, in m.
     pub half_diagonal: f64,
     pub leaves: Vec<Leaf>,
-    /// Which point of the cloud stands in a slot; slots are leaves in a row.
+    /// Index in the cloud of the point in each slot. Slots number the points of consecutive leaves.
     pub index: Vec<u32>,
-    /// Boxes of the leaves, then of their parents, and so on to the four below the root.
+    /// Boxes of the leaves, then of their parents, up to the four below the root.
     quads: Vec<Quad>,
-    /// Where a level's boxes start.
+    /// Index of the first quad of each level.
     levels: Vec<u32>,
 }
 
@@ -67,7 +68,8 @@ impl Bounds {
 }
 
 impl Tree {
-    /// The tree of at least one point; `low` and `high` are the corners of the box around all.
+    /// Builds the tree of at least one point. `low` and `high` are corners of the points' bounding
+    /// box, in m.
     pub fn new(points: &[Vec3], low: Vec3, high: Vec3) -> Self {
         let origin = low * 0.5 + high * 0.5;
         let mut items: Vec<Item> = points
@@ -101,7 +103,7 @@ impl Tree {
         Self { origin, half_diagonal, leaves, index, quads, levels }
     }
 
-    /// Memory behind the tree, in bytes.
+    /// Heap memory of the tree, in bytes.
     pub fn memory(&self) -> usize {
         size_of_val(&self.leaves[..])
             + size_of_val(&self.index[..])
@@ -115,13 +117,13 @@ impl Tree {
         self.levels.len() as u32 - 1
     }
 
-    /// Boxes number `4 q` to `4 q + 3` of a level.
+    /// The quad of boxes `4 q` to `4 q + 3` of a level.
     #[inline]
     pub fn quad(&self, level: u32, q: u32) -> &Quad {
         &self.quads[(self.levels[level as usize] + q) as usize]
     }
 
-    /// The point in a slot, from the tree's origin.
+    /// Coordinates of the point in a slot, relative to the tree's origin, in m.
     #[inline]
     pub fn point(&self, slot: u32) -> Vec3 {
         let (leaf, i) = (&self.leaves[slot as usize / LEAF], slot as usize % LEAF);
@@ -140,8 +142,8 @@ fn quad(four: &[Bounds]) -> Quad {
     quad
 }
 
-/// Sorts points so that every node of the tree is a run of them: halves at the median along the longest
-/// side, cut at whole nodes. `O(n log n)`, in place.
+/// Sorts points so that every node of the tree owns a consecutive range. Ranges are split at the
+/// median along their longest side, rounded to whole nodes. `O(n log n)`, in place.
 fn arrange(items: &mut [Item]) {
     let n_leaves = items.len().div_ceil(LEAF);
     if n_leaves <= 1 {

@@ -1,5 +1,5 @@
-//! Motions by differences of the patch itself, for pairs that have no closed form yet: fourth order, good to
-//! about 1e-8 of a curvature radius of a centimetre or more.
+//! Derivatives of contact points by finite differences of the patch, for pairs without a closed
+//! form. Fourth order; accurate to about 1e-8 for radii of curvature of a centimetre or more.
 
 use super::map::{ContactMotion, MotionMap};
 use crate::distance::ContactPoint;
@@ -7,10 +7,10 @@ use crate::narrow_phase::NarrowPhase;
 use crate::shape::Shape;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 
-/// Turn in rad and shift in m.
+/// Step of the differences: rotation in rad, translation in m.
 const STEP: f64 = 2e-5;
 
-/// See [`NarrowPhase::contact_motions`].
+/// Finite-difference version of [`NarrowPhase::contact_motions`].
 pub(super) fn contact_motions(
     narrow: &mut NarrowPhase,
     [a, b]: [&Shape; 2],

@@ -1,35 +1,37 @@
-//! Two features that face one another: a point, a straight or round line, a plane, a round surface; and how their nearest points move.
+//! Motion of the witness points of two facing features: a point, a straight or round line, a plane,
+//! or a round surface.
 //!
 //! ```text
 //! p_b + T_b β − p_a − T_a α = d n,      t·n = 0 for every tangent t of both,      n·n = 1
 //! ```
 //!
-//! `p` moves with its body, `α` and `β` along the tangents; the tangents of a round feature turn by their `bends`. The changes of
-//! `α`, `β`, `n` and `d` are the solution of these equations' linearisation: at most seven unknowns. At touch
-//! (`d = 0`) it stays regular as long as the tangents of both span the contact plane: a point on a face, two
-//! lines that cross.
+//! `p` moves with its body; `α` and `β` are the displacements along the tangents `T`. The tangents
+//! of a round feature turn according to its `bends`. Linearising these equations gives the changes
+//! of `α`, `β`, `n` and `d`, with at most seven unknowns. At touch (`d = 0`) the system is regular
+//! if the tangents of both features span the contact plane, for example a point on a face or two
+//! crossing lines.
 
 use super::map::{Change, ContactMotion};
 use crate::distance::ContactPoint;
 use quasistep_math::Vec3;
 
-/// What a shape is at a witness point, without the radius around it.
+/// Local geometry of a shape at a witness point, without the radius around its core.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feature {
-    /// The point, in W.
+    /// The witness point in the world frame, in m.
     pub p_W: Vec3,
-    /// Unit tangents; as many as `n_tangents` count.
+    /// Unit tangents; the first `n_tangents` are used.
     pub tangents: [Vec3; 2],
     pub n_tangents: usize,
-    /// Second derivatives along the tangents, in 1/m: zero for what is straight. Those of a surface are its principal
-    /// curvatures.
+    /// Second derivatives along the tangents, in 1/m; zero for a straight direction. For a surface
+    /// they are the principal curvatures times the normal.
     pub bends: [Vec3; 2],
     pub radius: f64,
 }
 
 const STRAIGHT: [Vec3; 2] = [Vec3::ZERO; 2];
 
-/// Smallest pivot, as a share of the largest entry of its row.
+/// Smallest accepted pivot, relative to the largest entry of its row.
 const REGULAR: f64 = 1e-9;
 
 impl Feature {
@@ -53,7 +55,7 @@ impl Feature {
         Self { p_W, tangents, n_tangents: 2, bends: STRAIGHT, radius: 0.0 }
     }
 
-    /// A round surface with its principal directions.
+    /// A curved surface, given by its principal directions and curvatures.
     pub fn surface(p_W: Vec3, tangents: [Vec3; 2], bends: [Vec3; 2]) -> Self {
         Self { p_W, tangents, n_tangents: 2, bends, radius: 0.0 }
     }
@@ -67,10 +69,11 @@ impl Feature {
     }
 }
 
-/// How the nearest points of two features move; a kink if they are not determined.
+/// Derivatives of the witness points of two features. The result is a kink if the system is
+/// singular.
 pub(super) fn motion(a: &Feature, b: &Feature, point: &ContactPoint) -> ContactMotion {
     let (mut a, mut b) = (*a, *b);
-    // a straight feature along a plane, or along another one, has any of its points nearest: one stands for it
+    // all points of a straight feature along a plane or a line are nearest: treat it as one point
     if a.is_plane() && !b.is_round() {
         b.n_tangents = 0;
     } else if b.is_plane() && !a.is_round() {
@@ -89,7 +92,7 @@ pub(super) fn motion(a: &Feature, b: &Feature, point: &ContactPoint) -> ContactM
 
 const MAX: usize = 7;
 
-/// The linearised equations, inverted.
+/// Inverse of the linearised equations.
 struct System {
     a: Feature,
     b: Feature,
@@ -107,7 +110,7 @@ impl System {
         let (ka, kb) = (a.n_tangents, b.n_tangents);
         let size = ka + kb + 3;
         let mut m = [[0.0; MAX]; MAX];
-        // unknowns: α, β, δn along e, δd
+        // unknowns: α, β, the components of δn, and δd
         for i in 0..3 {
             for k in 0..ka {
                 m[i][k] = -a.tangents[k][i];
@@ -159,18 +162,18 @@ impl System {
     }
 }
 
-/// Two directions across a normal.
+/// Two unit vectors across a unit normal.
 fn plane_of(n: Vec3) -> [Vec3; 2] {
     let u = n.any_orthogonal();
     [u, n.cross(u)]
 }
 
-/// Gauss and Jordan's elimination with pivots by column; `None` if it is singular to rounding.
+/// Inverse by Gauss-Jordan elimination with pivoting; `None` if the matrix is numerically singular.
 fn invert(mut m: [[f64; MAX]; MAX], size: usize) -> Option<[[f64; MAX]; MAX]> {
     let mut out = [[0.0; MAX]; MAX];
     for i in 0..size {
         out[i][i] = 1.0;
-        // rows in one scale: lengths and curvatures differ
+        // scale rows to unit size: they mix lengths and curvatures
         let largest = m[i][..size].iter().fold(0.0_f64, |l, x| l.max(x.abs()));
         if !(largest > 0.0) {
             return None;

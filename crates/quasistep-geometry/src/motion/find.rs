@@ -1,4 +1,4 @@
-//! Which feature of a shape a witness point is on.
+//! Finds the feature of a shape that contains a witness point.
 
 use super::feature::Feature;
 use crate::climb::Round;
@@ -7,12 +7,13 @@ use crate::polytope::{Face, Polytope};
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
 
-/// Sine of an angle, and a length over the shape's size, that rounding makes.
+/// Tolerance for rounding: of the sine of an angle, or of a length relative to the shape's size.
 const SAME: f64 = 1e-9;
-/// How far corners of hulls scatter about their faces, over the shape's size.
+/// Largest deviation of hull corners from their faces, relative to the shape's size.
 const SCATTER: f64 = 1e-7;
 
-/// The feature of a shape at `p_W` of its surface, where the outward normal of the contact is `out_W`.
+/// Feature of a shape at the surface point `p_W`, where the outward unit normal of the contact is
+/// `out_W`.
 pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Feature {
     let out = X.rotation.inverse().rotate(out_W);
     let local = X.inverse_transform_point(p_W);
@@ -36,7 +37,7 @@ pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Featur
             Ellipsoid::new(shape, X).map_or(Feature::point(p_W, 0.0), |e| of_ellipsoid(&e, out_W))
         }
         Shape::Polytope(polytope) => world(of_polytope(polytope, local, out)),
-        // a point of the cloud itself
+        // the feature is the cloud's point itself
         Shape::Cloud(cloud) => Feature::point(p_W - out_W * cloud.radius(), cloud.radius()),
     }
 }
@@ -50,7 +51,8 @@ fn in_world(X: &Pose, f: Feature) -> Feature {
     }
 }
 
-/// Points of a patch of a cylinder's rim: one that is fixed to the cylinder, or the lowest one of the rim.
+/// Feature at a rim point of a cylinder's patch: either fixed to the cylinder, or the lowest point
+/// of the rim.
 pub(super) fn rim_point(
     X: &Pose,
     radius: f64,
@@ -71,7 +73,8 @@ fn of_box(half: Vec3, p: Vec3, out: Vec3) -> Feature {
     if let Some(k) = (0..3).find(|&k| out.cross(Vec3::AXES[k]).max_abs() <= SAME) {
         return Feature::plane(p, Vec3::AXES[k] * 1f64.copysign(out[k]));
     }
-    // an edge along the axis that the normal is square to, unless the point is at its end
+    // the point is on an edge along axis k if the normal is perpendicular to k and the point is not
+    // at the edge's end
     let edge = (0..3).find(|&k| out[k].abs() <= SAME && p[k].abs() < half[k] - SAME * size);
     match edge {
         Some(k) => Feature::line(p, Vec3::AXES[k], Vec3::ZERO, 0.0),
@@ -91,11 +94,11 @@ fn of_cylinder(radius: f64, half_length: f64, p: Vec3, out: Vec3) -> Feature {
     rim(radius, half_length.copysign(out.z), p)
 }
 
-/// The surface at the point where its normal is `n`, in the frame of both.
+/// Surface feature of an ellipsoid where its normal is `n`; world frame.
 fn of_ellipsoid(ellipsoid: &Ellipsoid, n: Vec3) -> Feature {
     let u = n.any_orthogonal();
     let w = n.cross(u);
-    // radii of curvature: how far the point moves as the normal turns
+    // derivatives of the support point by the normal are radii of curvature
     let (p, [uu, uw, ww]) = ellipsoid.point(n, u, w);
     let (sin, cos) = (0.5 * (2.0 * uw).atan2(uu - ww)).sin_cos();
     let tangents = [u * cos + w * sin, w * cos - u * sin];
@@ -106,7 +109,7 @@ fn of_ellipsoid(ellipsoid: &Ellipsoid, n: Vec3) -> Feature {
     Feature::surface(p, tangents, bends)
 }
 
-/// The upper or lower rim at a point.
+/// Rim feature, at the upper or lower rim, through the point `p`.
 fn rim(radius: f64, z: f64, p: Vec3) -> Feature {
     let out = Vec3::new(p.x, p.y, 0.0).try_normalize().unwrap_or(Vec3::X);
     Feature::line(out * radius + Vec3::Z * z, Vec3::Z.cross(out), out * (-1.0 / radius), 0.0)
@@ -132,8 +135,8 @@ fn of_polytope(polytope: &Polytope, p: Vec3, out: Vec3) -> Feature {
     Feature::point(p, 0.0)
 }
 
-/// True where the smallest motion takes the nearest point to another feature, where the normal turns otherwise: from a face to
-/// one of its edges, from an edge or a side to its end.
+/// True if an arbitrarily small motion moves the witness point to another feature with another
+/// curvature: from a face to one of its edges, or from an edge or side to its end.
 pub(super) fn is_between_features(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> bool {
     let out = X.rotation.inverse().rotate(out_W);
     let p = X.inverse_transform_point(p_W);

@@ -1,7 +1,9 @@
-//! Ends of the stretch that two straight lines share: an edge or a capsule's axis along another one.
+//! Derivatives at the ends of the stretch that two nearly parallel straight lines (edges or capsule
+//! axes) share.
 //!
-//! An end stays with its own body; across from it stands the point of the other line at the same place along `u`, the
-//! first line's direction across the contact normal. See [`crate::line_patch::along`].
+//! An end is fixed to its own body. Opposite to it is the point of the other line with the same
+//! coordinate along `u`, the first line's direction projected across the contact normal. See
+//! [`crate::line_patch::along`].
 
 use super::map::{Change, ContactMotion};
 use super::patch::HERE;
@@ -11,12 +13,13 @@ use crate::line_patch::{Line, facing_edge};
 use crate::patch::SAME;
 use quasistep_math::Vec3;
 
-/// Mark of such an end in a feature, and the bits of which end it is.
+/// Feature flag of an end of a shared stretch; the bits below say which end.
 const END: u32 = 0x8000;
 const WHICH: u32 = 0x3;
 
-/// How such an end moves, given how the normal does, and whether that is the normal of the two lines alone; `None` if
-/// the point is none.
+/// Derivatives of an end of the stretch that two lines share, given the normal's derivative.
+/// `of_lines` is true if the normal depends on the two lines alone. `None` if the point is not such
+/// an end.
 pub(super) fn motion(
     a: &Core,
     b: &Core,
@@ -35,30 +38,31 @@ pub(super) fn motion(
         return None;
     }
     let motion = ContactMotion::of(|w, v| stretch.change(point, w, v, d_normal(w, v)));
-    // lines that are parallel are nearest at any of their points: a tilt takes the normal to that of either end
+    // all points of parallel lines are nearest; a rotation makes one of the ends the nearest
     let (da, db) = (a.ends[1] - a.ends[0], b.ends[1] - b.ends[0]);
     let parallel = da.cross(db).norm() <= SAME * da.norm().max(db.norm());
-    // and sharp ones that touch all along part to either side
+    // sharp edges that touch along their length separate to either side
     let touch = stretch.apart.hypot(stretch.beside.norm()) <= SAME;
     Some(ContactMotion { kink: of_lines && parallel || touch, ..motion })
 }
 
-/// One end, and the point across from it.
+/// One end, and the point of the other line opposite to it.
 struct Stretch {
     n: Vec3,
-    /// Directions of the lines, not of unit length.
+    /// Direction vectors of the lines, not normalised.
     da: Vec3,
     db: Vec3,
-    /// The first line's direction across the normal, unit, and the length of what it is of.
+    /// Unit direction of the first line projected across the normal, and the length of that
+    /// projection.
     u: Vec3,
     across: f64,
     end_is_a: bool,
     pa: Vec3,
     pb: Vec3,
     gap: f64,
-    /// How the lines pass one another at this place.
+    /// Offset of the lines across `n` and `u` at this end, in m.
     beside: Vec3,
-    /// Distance of the centres about which the surfaces are round.
+    /// Distance of the centres of curvature of the two surfaces, in m.
     apart: f64,
     radius: f64,
 }
@@ -101,7 +105,7 @@ impl Stretch {
     fn change(&self, point: &ContactPoint, w: Vec3, v: Vec3, dn: Vec3) -> Change {
         let Self { n, da, db, u, pa, pb, .. } = *self;
         let at = |p: Vec3| v + w.cross(p - point.p_WCb);
-        // A and its line are still
+        // A and its line are held fixed
         let turned = -(dn * da.dot(n)) - n * da.dot(dn);
         let du = (turned - u * u.dot(turned)) * (1.0 / self.across);
         let (dpa, dpb) = if self.end_is_a {

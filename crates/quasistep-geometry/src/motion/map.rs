@@ -1,53 +1,57 @@
-//! Derivatives of contact points by a small motion.
+//! Derivatives of contact points by small motions.
 
 use crate::distance::ContactPoint;
 use quasistep_math::{Mat3, Vec3};
 
-/// A linear map from a small motion `(w, v)` to a vector.
+/// Linear map from a small motion (rotation `w`, translation `v`) to a vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MotionMap {
-    /// Of the turn, in rad.
+    /// Derivative by the rotation `w`, per rad.
     pub turn: Mat3,
-    /// Of the shift, in m.
+    /// Derivative by the translation `v`, per m.
     pub shift: Mat3,
 }
 
 impl MotionMap {
-    /// Nothing moves.
+    /// The zero map.
     pub const ZERO: Self = Self { turn: Mat3::ZERO, shift: Mat3::ZERO };
 
-    /// The image of a turn and a shift.
+    /// Applies the map to a rotation `w` (rad) and a translation `v` (m).
     #[inline]
     pub fn of(&self, w: Vec3, v: Vec3) -> Vec3 {
         self.turn * w + self.shift * v
     }
 }
 
-/// How one [`ContactPoint`] changes as B moves against A: see the head of `motion/mod.rs`.
+/// Derivatives of one [`ContactPoint`] as B moves relative to A: B rotates by `w` about its witness
+/// point and translates by `v`, while A is held fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ContactMotion {
-    /// Of the distance: by a turn in m/rad, and by a shift.
+    /// Derivative of `phi` by the rotation, in m/rad.
     pub phi_turn: Vec3,
-    /// Of the distance, by a shift.
+    /// Derivative of `phi` by the translation, dimensionless.
     pub phi_shift: Vec3,
-    /// Of `n_AB_W`.
+    /// Derivative of `n_AB_W`.
     pub n: MotionMap,
-    /// Of `p_WCa`.
+    /// Derivative of `p_WCa`.
     pub a: MotionMap,
-    /// Of `p_WCb`.
+    /// Derivative of `p_WCb`.
     pub b: MotionMap,
-    /// True if the features that meet change with the smallest motion, so that there is no derivative but one to a
-    /// side, or none was found.
+    /// True if an arbitrarily small motion changes the features in contact. Then only one-sided
+    /// derivatives exist, and these are one of them, or none was found.
     pub kink: bool,
-    /// True if a corner of a patch stands exactly on an edge of the other face: one way it goes with its body, the
-    /// other way with that edge. Here it goes as its name says. Or if two faces lie flat on one another in part, so
-    /// that a tilt gives the normal to one of them: here to that of the shape that is looked at first.
+    /// True if the derivative of a patch point depends on the direction of the motion, in two
+    /// cases. First, a corner lies exactly on an edge of the other face: it moves with its body or
+    /// with that edge; here it moves as its feature says. Second, two faces partly cover one
+    /// another: after a rotation the normal is that of either face; here it is that of the shape
+    /// that comes first.
     pub on_edge: bool,
-    /// True if no closed form is known for this point, and differences of the patch gave the derivative.
+    /// True if the derivatives come from finite differences, because no closed form is known for
+    /// this point.
     pub by_differences: bool,
 }
 
-/// The change of a contact point for one small motion.
+/// Change of a contact point for one small motion.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Change {
     pub phi: f64,
@@ -57,7 +61,7 @@ pub(super) struct Change {
 }
 
 impl ContactMotion {
-    /// From a linear function of `(w, v)`.
+    /// Builds the derivatives from a function that is linear in `(w, v)`.
     pub(super) fn of(change: impl Fn(Vec3, Vec3) -> Change) -> Self {
         let turned = Vec3::AXES.map(|w| change(w, Vec3::ZERO));
         let shifted = Vec3::AXES.map(|v| change(Vec3::ZERO, v));
@@ -76,10 +80,10 @@ impl ContactMotion {
         }
     }
 
-    /// The motion of a point as B moves against A, from that of B's and A's: as A moves against B.
+    /// Derivatives as A moves relative to B, from those as B moves relative to A.
     pub(super) fn exchanged(&self, point: &ContactPoint) -> Self {
         let motion = Self::of(|w, v| {
-            // B stays if everything moves back with it
+            // moving everything back leaves B fixed
             let u = v + w.cross(point.p_WCa - point.p_WCb);
             let back = |map: &MotionMap| map.of(-w, -u);
             Change {

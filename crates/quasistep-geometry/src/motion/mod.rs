@@ -1,12 +1,15 @@
-//! How contact points move as one shape moves against the other: derivatives of near points.
+//! Derivatives of contact points as one shape moves relative to the other.
 //!
-//! A is held still, B turns by `w` about `p_WCb` and shifts by `v`, both small and in W:
+//! A is held fixed. B rotates by `w` (rad) about `p_WCb` and translates by `v` (m), both small and
+//! in the world frame:
 //!
 //! ```text
-//! δn = n.turn w + n.shift v,      the same for the points on A and on B,      δphi = phi.turn · w + phi.shift · v
+//! δn = n.turn w + n.shift v      (likewise for the points on A and on B)
+//! δphi = phi_turn · w + phi_shift · v
 //! ```
 //!
-//! A motion of both as one moves everything along, so that this is all there is to know.
+//! A common motion of A and B carries all points along, so this relative motion determines
+//! everything.
 
 mod differences;
 mod feature;
@@ -24,7 +27,8 @@ use map::ContactMotion;
 use quasistep_math::{Pose, Vec3};
 
 impl NarrowPhase {
-    /// Appends how each of `points`, the patch of A and B at these poses and this margin, changes.
+    /// Appends the derivatives of each of `points`, which must be the patch of A and B at these
+    /// poses and this margin.
     pub fn contact_motions(
         &mut self,
         a: &Shape,
@@ -47,7 +51,8 @@ impl NarrowPhase {
         }
     }
 
-    /// [`contact_motions`](Self::contact_motions) of two shapes that stand in their order.
+    /// Derivatives of the patch of two shapes in canonical order; see
+    /// [`contact_motions`](Self::contact_motions).
     fn motions_in_order(
         &mut self,
         shapes: [&Shape; 2],
@@ -72,9 +77,10 @@ impl NarrowPhase {
         }
     }
 
-    /// Appends how each of `points`, the patch that [`contact_patch_along`](Self::contact_patch_along) found at these poses,
-    /// changes: a normal that is no face's depends on the ways, too, and its points have no derivative here but are marked as
-    /// kinks.
+    /// Appends the derivatives of each of `points`, which
+    /// [`contact_patch_along`](Self::contact_patch_along) found at these poses. If the normal is
+    /// not that of a face it depends on the allowed directions too; such points get no derivative
+    /// and are marked as kinks.
     pub fn contact_motions_along(
         &mut self,
         a: &Shape,
@@ -103,8 +109,8 @@ impl NarrowPhase {
         }
     }
 
-    /// True if A or B is a cloud, and the smallest motion, of 1e-8 m, may change which of its points are chosen: points
-    /// with a force at any distance then come and go.
+    /// True if A or B is a cloud and a motion of 1e-8 m or less may change which of its points are
+    /// selected. Contact forces may then jump.
     pub fn choice_is_tied(
         &mut self,
         a: &Shape,
@@ -117,7 +123,7 @@ impl NarrowPhase {
         any && self.clouds.choice_is_tied(a, X_WA, b, X_WB, margin)
     }
 
-    /// In closed form, where there is one; the cores are in memory.
+    /// Closed-form derivatives, if known; the cores must be in memory.
     fn motion_of(
         &mut self,
         [a, b]: [&Shape; 2],
@@ -157,7 +163,8 @@ impl NarrowPhase {
                 Some(ContactMotion { on_edge: true, ..motion })
             }
             patch::Owner::Other => {
-                // the normal of the nearest features, which are those of another point
+                // the normal is that of the nearest features, which belong to another point of the
+                // patch
                 let d = self.signed_distance(a, X_WA, b, X_WB);
                 let nearest = crate::distance::single(&d);
                 let [on_a, on_b] = single(d.p_WCa, d.p_WCb, d.n_AB_W);
@@ -167,14 +174,14 @@ impl NarrowPhase {
                 }
                 let shift = point.p_WCb - nearest.p_WCb;
                 self.flat_motion(point, owner, |w, v| {
-                    // a turn about the point moves the other one
+                    // a rotation about this point also translates the nearest point
                     whole.n.of(w, v - w.cross(shift))
                 })
             }
         }
     }
 
-    /// Of a corner of a patch, or an end of two lines along one another, given how the normal turns.
+    /// Derivatives of a patch corner or of a line's end, given the normal's derivative.
     fn flat_motion(
         &self,
         point: &ContactPoint,
@@ -187,8 +194,9 @@ impl NarrowPhase {
     }
 }
 
-/// True for a single point that the smallest motion takes to another feature of a shape. All corners of a shape that lies on a
-/// half-space touch it, each carried by the shape.
+/// True for a single point that an arbitrarily small motion moves to another feature of a shape.
+/// Always false if a shape is a half-space: then every corner is a contact point that moves with
+/// its shape.
 fn is_between_features(
     [a, b]: [&Shape; 2],
     [X_WA, X_WB]: [&Pose; 2],
@@ -201,12 +209,12 @@ fn is_between_features(
             || find::is_between_features(b, X_WB, point.p_WCb, -n))
 }
 
-/// True for a point whose features are those of its own witness points.
+/// True for a point whose normal follows from the features at its own witness points.
 fn is_single(a: &Shape, b: &Shape, point: &ContactPoint) -> bool {
     let any = |is: fn(&Shape) -> bool| is(a) || is(b);
     let has_normals = |s: &Shape| matches!(s, Shape::Cloud(cloud) if cloud.normals().is_some());
     match (a, b) {
-        // a plate of the other cloud
+        // with normals the surface is a plate of the other cloud
         (Shape::Cloud(_), Shape::Cloud(_)) => !has_normals(a) && !has_normals(b),
         (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => true,
         _ => {

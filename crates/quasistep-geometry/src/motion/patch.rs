@@ -1,8 +1,9 @@
-//! Corners of a patch of flat features: a corner of the incident face, its edge cut by a side of the reference face, or
-//! a corner of that face.
+//! Derivatives of the corners of a patch of flat features. A corner is one of the incident face,
+//! the cut of its edge by a side of the reference face, or a corner of the reference face.
 //!
-//! Each is a point `p` that is carried by one body or slides along its edge or plane as the other body's side pushes
-//! it, and its height over the reference face along the contact normal.
+//! Each is a point `p` that moves with one body, or slides along its edge or plane as the other
+//! body's side pushes it. Its distance is the height of `p` over the reference face along the
+//! contact normal.
 
 use super::map::{Change, ContactMotion};
 use crate::core::{Core, CoreFace};
@@ -10,39 +11,41 @@ use crate::distance::ContactPoint;
 use crate::patch::{FLAT, SAME, aligned};
 use quasistep_math::Vec3;
 
-/// Corners named by a feature stand where the point is, to this, in m.
+/// A corner reconstructed from its feature number must agree with the contact point to this, in m.
 pub(super) const HERE: f64 = 1e-7;
-/// Speed at which a corner leaves an edge for a motion of size 1 that is none but rounding.
+/// Speeds below this, for a motion of size 1, count as zero up to rounding.
 const STILL: f64 = 1e-6;
 
-/// What a corner of a patch is.
+/// Construction of a patch corner.
 enum Corner {
     /// A corner of the incident core.
     Incident,
-    /// On the line of an incident edge, where a side of the reference face, between two of its corners, cuts it.
+    /// The cut of an incident edge with direction `along` by a side of the reference face, given by
+    /// its two corners.
     Cut { along: Vec3, side: [Vec3; 2] },
-    /// Over a corner of the reference face, on the incident plane with this normal.
+    /// The point of the incident plane over a corner of the reference face; `incident` is that
+    /// plane's normal.
     Reference { corner: Vec3, incident: Vec3 },
 }
 
-/// A patch's corner with what it is made of.
+/// A patch corner with the quantities that define it.
 struct Flat {
     corner: Corner,
-    /// The corner on the incident core.
+    /// The point on the incident core, in m.
     p: Vec3,
-    /// Normal of the reference face.
+    /// Unit normal of the reference face.
     m: Vec3,
-    /// Direction of heights, out of the reference.
+    /// Unit direction along which heights are measured, out of the reference.
     up: Vec3,
     exact: bool,
     height: f64,
     /// True if A is the reference.
     a_is_reference: bool,
-    /// Sides of the reference that it is on; more than two meet in no corner.
+    /// Up to two sides of the reference face on which the point lies.
     level: [Option<[Vec3; 2]>; 2],
 }
 
-/// A velocity field: of a body that turns by `w` about `p` and shifts by `v`.
+/// Velocity field of a body that rotates by `w` about `p` and translates by `v`.
 #[derive(Clone, Copy)]
 struct Field {
     w: Vec3,
@@ -56,7 +59,8 @@ impl Field {
     }
 }
 
-/// How a corner of the patch of two cores moves, given how the normal does; `None` if the point is none.
+/// Derivatives of a corner of the patch of two cores, given the normal's derivative. `None` if the
+/// point is not such a corner.
 pub(super) fn motion(
     a: &Core,
     b: &Core,
@@ -101,7 +105,7 @@ impl Flat {
             if edge < 0x200 {
                 cut(incident, inner, edge as usize, side, up)?
             } else {
-                // two sides of the reference meet in the corner that both have
+                // two sides of the reference: the point is over their common corner
                 let corner = shared(side, sides((edge & 0x1ff) as usize)?)?;
                 let (inner, incident) = (inner?.normal, inner?.offset);
                 let p = corner + up * ((incident - corner.dot(inner)) / up.dot(inner));
@@ -131,7 +135,7 @@ impl Flat {
         })
     }
 
-    /// The bodies' own motions, of the reference and of the incident one, and how the direction of heights turns.
+    /// Velocity fields of the reference and of the incident body, and the rate at which `up` turns.
     fn fields(&self, point: &ContactPoint, w: Vec3, v: Vec3, dn: Vec3) -> (Field, Field, Vec3) {
         let still = Field { w: Vec3::ZERO, v: Vec3::ZERO, p: Vec3::ZERO };
         let moves = Field { w, v, p: point.p_WCb };
@@ -142,8 +146,8 @@ impl Flat {
         (reference, incident, dup)
     }
 
-    /// How fast the corner leaves a side of the reference that it is on. It never does where it is made by that side,
-    /// or where the normal is that of a corner beside an edge and turns with them.
+    /// Speed at which the point leaves a side of the reference on which it lies. It is zero if the
+    /// point is cut by that side, and if the contact normal follows that corner and edge.
     fn crossing(&self, [u, q]: [Vec3; 2], point: &ContactPoint, w: Vec3, v: Vec3, dn: Vec3) -> f64 {
         let (reference, incident, dup) = self.fields(point, w, v, dn);
         let dp = self.moved(&reference, &incident, dup);
@@ -152,14 +156,15 @@ impl Flat {
         (side.dot(dp - reference.at(self.p)) + turned) / side.norm()
     }
 
-    /// How the corner itself moves.
+    /// Velocity of the point on the incident core.
     fn moved(&self, reference: &Field, incident: &Field, dup: Vec3) -> Vec3 {
         let (p, up) = (self.p, self.up);
         match self.corner {
             Corner::Incident => incident.at(p),
             Corner::Cut { along, side: [u, q] } => {
                 let side = (q - u).cross(up);
-                // side · (p − u) = 0, the side carried by the reference but for its direction up
+                // constraint side · (p − u) = 0; the side moves with the reference, except for its
+                // direction `up`
                 let turned = (q - u).cross(dup - reference.w.cross(up)).dot(p - u);
                 let relative = incident.at(p) - reference.at(p);
                 incident.at(p) - along * ((side.dot(relative) + turned) / side.dot(along))
@@ -176,7 +181,7 @@ impl Flat {
         let (reference, incident, dup) = self.fields(point, w, v, dn);
         let (p, m, up) = (self.p, self.m, self.up);
         let dp = self.moved(&reference, &incident, dup);
-        // height up · m = m · (p − origin)
+        // the height follows from height up · m = m · (p − origin)
         let rise = m.dot(dp - reference.at(p));
         let lean = (dup - reference.w.cross(up)).dot(m);
         let dheight = (rise - self.height * lean) / up.dot(m);
@@ -186,7 +191,7 @@ impl Flat {
     }
 }
 
-/// Where an edge of the incident core crosses the side of the reference.
+/// Intersection of an edge of the incident core with a side of the reference face.
 fn cut(
     incident: &Core,
     face: Option<&CoreFace>,
@@ -209,27 +214,29 @@ fn cut(
     p.is_finite().then_some((Corner::Cut { along, side }, p))
 }
 
-/// The corner that two sides of a face share.
+/// The corner that two sides of a face share, if any.
 fn shared(one: [Vec3; 2], other: [Vec3; 2]) -> Option<Vec3> {
     one.into_iter().find(|p| other.contains(p))
 }
 
-/// Bodies whose flat face the normal of a patch belongs to.
+/// The body whose flat face defines the normal of a patch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Owner {
     A,
     B,
-    /// Both, and neither's face lies on the other: a tilt gives the normal to the one or to the other.
+    /// Both, and the faces cover one another only in part: after a rotation either face may define
+    /// it.
     Both,
-    /// Neither: the normal is that of other features.
+    /// Neither: other features define the normal.
     Other,
 }
 
-/// A face whose corners stand out of another one by less than this share of their size is not larger.
+/// A face counts as covering another one if the other's corners stand out by less than this share
+/// of its size.
 const LARGER: f64 = 1e-3;
 
-/// Whose face a normal belongs to; of two level faces that of the one that the other lies on, so that a small tilt
-/// leaves it.
+/// The body whose face defines the normal. If two faces are parallel it is the one that covers the
+/// other, so that the normal follows it in a small rotation.
 pub(super) fn owner(a: &Core, b: &Core, n: Vec3) -> Owner {
     let level = |core: &Core, out: Vec3| {
         let (face, _) = aligned(core, out);
@@ -252,7 +259,7 @@ pub(super) fn owner(a: &Core, b: &Core, n: Vec3) -> Owner {
     }
 }
 
-/// How far corners of a face stand out of another one, as a share of that one's size.
+/// How far corners of a face stand out beyond another face, as a share of the latter's size.
 fn stands_out(core: &Core, face: &CoreFace, other: &Core, of: &CoreFace) -> f64 {
     let ring = other.corners(of);
     let corner = |k: u32| other.points[k as usize];

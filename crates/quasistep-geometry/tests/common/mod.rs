@@ -1,9 +1,9 @@
 //! Seeded samples and a slow reference for the signed distance.
 //!
-//! The reference knows shapes as the convex hull of a few points with a radius around it. The signed
-//! distance of two such hulls is that of the origin to the hull of all differences of their points:
-//! apart, the smallest distance over all pairs of features; overlapping, the smallest distance to a
-//! supporting plane over all planes through three differences.
+//! The reference treats a shape as the convex hull of a few points, offset by a radius. The signed
+//! distance of two such hulls is that of the origin to the hull of all differences of their points.
+//! For disjoint hulls this is the smallest distance over all pairs of features. For overlapping
+//! hulls it is the smallest distance to a supporting plane through three differences.
 #![allow(dead_code)] // each test file uses its part
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
@@ -36,7 +36,7 @@ impl Samples {
     }
 }
 
-/// A hull of random points on an ellipsoid.
+/// The hull of `n` random points on an ellipsoid.
 pub fn random_hull(s: &mut Samples, n: usize) -> Shape {
     let axes = Vec3::new(s.between(0.5, 1.5), s.between(0.5, 1.5), s.between(0.5, 1.5));
     let points: Vec<Vec3> =
@@ -44,7 +44,7 @@ pub fn random_hull(s: &mut Samples, n: usize) -> Shape {
     Shape::Polytope(Arc::new(Polytope::from_points(&points).unwrap()))
 }
 
-/// Points of the core and the radius around it, in the world frame.
+/// Points of the core (m) and the radius around it (m), in the world frame.
 pub fn hull_points(shape: &Shape, X: &Pose) -> (Vec<Vec3>, f64) {
     let (local, radius) = match shape {
         Shape::Sphere { radius } => (vec![Vec3::ZERO], *radius),
@@ -61,7 +61,7 @@ pub fn hull_points(shape: &Shape, X: &Pose) -> (Vec<Vec3>, f64) {
     (local.iter().map(|p| X.transform_point(*p)).collect(), radius)
 }
 
-/// Signed distance of two shapes, the slow way.
+/// Signed distance of two shapes by the slow reference, in m.
 pub fn reference(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> f64 {
     let (pa, ra) = hull_points(a, X_WA);
     let (pb, rb) = hull_points(b, X_WB);
@@ -70,11 +70,11 @@ pub fn reference(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> f64 {
     core - ra - rb
 }
 
-/// Distance of two hulls by Gilbert's method with away steps, to 1e-13: a nearest point of the
-/// hull of differences to the origin.
+/// Distance of two hulls by Wolfe's nearest-point algorithm, to 1e-13: the point of the hull of
+/// differences nearest to the origin.
 fn distance(pa: &[Vec3], pb: &[Vec3]) -> f64 {
     let differences: Vec<Vec3> = pb.iter().flat_map(|q| pa.iter().map(move |p| *q - *p)).collect();
-    // Wolfe's algorithm: the nearest point as a convex combination of a small, shrinking set
+    // Wolfe's algorithm: the nearest point as a convex combination of few points
     let mut set = vec![differences[0]];
     let mut x = differences[0];
     for _ in 0..10_000 {
@@ -93,10 +93,10 @@ fn distance(pa: &[Vec3], pb: &[Vec3]) -> f64 {
     x.norm()
 }
 
-/// The nearest point to the origin in the hull of at most four points, and the face it lies in.
+/// The point nearest to the origin in the hull of at most four points, and the corners of its face.
 fn nearest_of_simplex(points: &[Vec3]) -> (Vec<Vec3>, Vec3) {
     let mut best = (Vec::new(), Vec3::new(f64::INFINITY, 0.0, 0.0));
-    // every subset: a point, a segment, a triangle, a tetrahedron
+    // every subset of corners: a point, a segment, a triangle, a tetrahedron
     for mask in 1..(1u32 << points.len()) {
         let subset: Vec<Vec3> =
             (0..points.len()).filter(|i| mask >> i & 1 == 1).map(|i| points[i]).collect();
@@ -140,8 +140,8 @@ fn in_triangle(p: Vec3, q: Vec3, r: Vec3) -> Option<Vec3> {
     (side(p, q) && side(q, r) && side(r, p)).then_some(foot)
 }
 
-/// Depth of the origin in the hull of differences: the nearest plane through three of them that
-/// supports all. Zero if the hull is flat.
+/// Depth of the origin in the hull of differences: the nearest supporting plane through three of
+/// them. Zero if the hull is flat.
 fn depth(pa: &[Vec3], pb: &[Vec3]) -> f64 {
     let differences: Vec<Vec3> = pb.iter().flat_map(|q| pa.iter().map(move |p| *q - *p)).collect();
     let mut best = f64::INFINITY;
@@ -167,12 +167,12 @@ fn depth(pa: &[Vec3], pb: &[Vec3]) -> f64 {
     if best.is_finite() { best } else { 0.0 }
 }
 
-/// A cloud of these points, without normals or size.
+/// A cloud of these points, without normals and with radius zero.
 pub fn cloud(points: &[Vec3], choice: Choice) -> Shape {
     Shape::Cloud(Arc::new(PointCloud::new(points, None, 0.0, choice).unwrap()))
 }
 
-/// Points on the skin of a box with `n` by `n` on each face.
+/// `n` by `n` points on each face of a box.
 pub fn box_skin(n: u32, half: [f64; 3]) -> Vec<Vec3> {
     let at = |i: u32| 2.0 * f64::from(i) / f64::from(n - 1) - 1.0;
     let mut points = Vec::new();
@@ -190,7 +190,7 @@ pub fn box_skin(n: u32, half: [f64; 3]) -> Vec<Vec3> {
     points
 }
 
-/// Separation of two shapes along a unit normal, by their support points alone.
+/// Separation of two shapes along a unit normal, from their support points, in m.
 pub fn separation(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, n: Vec3) -> f64 {
     let far = |shape: &Shape, X: &Pose, n: Vec3| {
         let p = shape.support(X.rotation.inverse().rotate(n)).unwrap();
@@ -199,8 +199,8 @@ pub fn separation(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, n: Vec3) -> f6
     -far(b, X_WB, -n) - far(a, X_WA, n)
 }
 
-/// The largest separation over the sphere of directions: dense samples, the best of them refined by
-/// shrinking nets. A lower bound, and independent of any knowledge of features.
+/// The largest separation over unit normals, in m, from dense samples that are refined around the
+/// best one. It is a lower bound and does not rely on features.
 pub fn dense_search(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, samples: usize) -> f64 {
     let s = |n: Vec3| separation(a, X_WA, b, X_WB, n);
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
@@ -246,7 +246,7 @@ pub fn dense_search(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, samples: usi
     best
 }
 
-/// How far a point is outside a shape, in m; zero inside. For hulls a lower bound.
+/// Distance of a point from a shape, in m; zero inside. A lower bound for hulls.
 pub fn outside(shape: &Shape, X: &Pose, p_W: Vec3) -> f64 {
     let p = X.inverse_transform_point(p_W);
     match shape {
@@ -260,7 +260,7 @@ pub fn outside(shape: &Shape, X: &Pose, p_W: Vec3) -> f64 {
             (p.x.hypot(p.y) - radius).max(0.0).hypot((p.z.abs() - half_length).max(0.0))
         }
         Shape::Ellipsoid { radii } => {
-            // to first order: the gauge over its slope
+            // first-order estimate: gauge excess divided by its gradient
             let over = |v: Vec3| Vec3::new(v.x / radii[0], v.y / radii[1], v.z / radii[2]);
             let gauge = over(p).norm();
             ((gauge - 1.0) * gauge / over(over(p)).norm()).max(0.0)

@@ -1,19 +1,19 @@
-//! How the materials of a COLLADA file look: the diffuse colour or texture of `profile_COMMON`.
+//! Materials of a COLLADA file: the diffuse colour or texture of `profile_COMMON`.
 
 use super::{Dae, Elements, floats};
 use roxmltree::Node;
 
-/// Colour and texture, as far as the file gives them.
+/// Colour and texture of a material, if given.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Look {
     pub color: Option<[f32; 4]>,
-    /// Address of a picture.
+    /// URI of the texture image.
     pub texture: Option<String>,
 }
 
 impl<'a> Dae<'a> {
-    /// The material of primitives where an instance has them: what the instance binds to their symbol, or
-    /// the one that has it as its id.
+    /// The material of primitives in an instance: the one that the instance binds to their symbol,
+    /// or else the one with this id.
     pub(super) fn material(
         &self,
         instance: Option<Node<'a, 'a>>,
@@ -49,7 +49,7 @@ impl<'a> Dae<'a> {
             let rgba = rgba.map(|c| c.clamp(0.0, 1.0) as f32);
             rgba.iter().all(|c| c.is_finite()).then_some(rgba)
         };
-        // a shader without light has no diffuse colour
+        // an unlit shader has no diffuse colour
         let paint = shader
             .child("diffuse")
             .or_else(|| shader.child("emission").filter(|_| shader.has_tag_name_of("constant")));
@@ -62,7 +62,7 @@ impl<'a> Dae<'a> {
         Look { color, texture }
     }
 
-    /// The address of the picture that a sampler or an image of this name has.
+    /// URI of the image that belongs to a sampler or image of this name.
     fn picture(&self, profile: Node<'a, 'a>, name: &str) -> Option<String> {
         let parameter =
             |sid: &str| profile.elements("newparam").find(|p| p.attribute("sid") == Some(sid));
@@ -87,7 +87,8 @@ impl<'a> Dae<'a> {
     }
 }
 
-/// Opacity, 0 to 1: COLLADA 1.4.1, "Determining Transparency". Programs that write 0 mean opaque.
+/// Opacity from 0 to 1 by COLLADA 1.4.1, "Determining Transparency". 0 is taken as opaque, because
+/// some programs write it so.
 fn opacity<'a>(shader: Node<'a, 'a>, color_of: impl Fn(Node<'a, 'a>) -> Option<[f32; 4]>) -> f32 {
     let amount = shader.child("transparency").and_then(|t| t.child("float"));
     let amount = amount.and_then(|f| floats::<1>(f).ok()).map(|[x]| x as f32);

@@ -1,4 +1,4 @@
-//! Meshes of a COLLADA file: sources, and the primitives that point into them.
+//! Meshes of a COLLADA file: sources of numbers, and primitives that index them.
 
 use super::{Dae, Elements, at, short};
 use crate::frame::Affine;
@@ -9,23 +9,23 @@ use roxmltree::Node;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Positions in the unit of the file, and primitives on them.
+/// Positions in the file's unit, and the primitives over them.
 pub(super) struct Geometry<'a> {
     pub positions: Rc<Source>,
     pub primitives: Vec<Primitives<'a>>,
 }
 
-/// Triangles of one material.
+/// Triangles with one material.
 pub(super) struct Primitives<'a> {
-    /// What an instance binds a material to.
+    /// Symbol to which an instance binds a material.
     pub material: Option<&'a str>,
-    /// Position and place on the texture of each corner.
+    /// Indices of position and texture coordinates of each corner.
     triangles: Vec<[(u32, u32); 3]>,
-    /// Places on the texture, if it has any.
+    /// Texture coordinates, if any.
     places: Option<Rc<Source>>,
 }
 
-/// Numbers in groups.
+/// Groups of numbers.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     values: Vec<f64>,
@@ -34,7 +34,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The source that an input names; one that several name is read once.
+    /// Reads the source named by an input; sources are shared.
     fn read<'a>(input: Node<'a, 'a>, dae: &Dae<'a>) -> Result<Rc<Self>, Fault> {
         let node = dae.need(input, "source")?;
         if let Some(known) = dae.sources.borrow().get(&node) {
@@ -59,7 +59,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Group `k` of `N` numbers, if there is one.
+    /// Group `k` with `N` numbers, if it exists.
     fn group<const N: usize>(&self, k: u32) -> Option<[f64; N]> {
         let start = self.stride.saturating_mul(k as usize).saturating_add(self.offset);
         self.values.get(start..)?.first_chunk().copied()
@@ -73,7 +73,7 @@ impl Source {
 impl<'a> Geometry<'a> {
     pub fn read(node: Node<'a, 'a>, dae: &Dae<'a>, want: Want) -> Result<Self, Fault> {
         let mut geometry = Self { positions: Rc::default(), primitives: Vec::new() };
-        // splines and the like are not drawn
+        // splines and other geometry without a mesh are skipped
         let Some(mesh) = node.child("mesh") else { return Ok(geometry) };
         let vertices = mesh.child("vertices").ok_or_else(|| at(mesh, "<vertices> is missing"))?;
         let input = vertices
@@ -158,7 +158,7 @@ impl<'a> Primitives<'a> {
                 }
             }
             "polygons" => {
-                // the outline of one with holes is drawn without them
+                // of polygons with holes only the outline is drawn
                 let holed = node.elements("ph").filter_map(|ph| ph.child("p"));
                 for p in lists().chain(holed) {
                     polygon(&corners(p)?);
@@ -183,19 +183,19 @@ impl<'a> Primitives<'a> {
         Ok(Self { material: node.attribute("material"), triangles, places })
     }
 
-    /// True if corners have places on a texture.
+    /// True if corners have texture coordinates.
     pub fn has_places(&self) -> bool {
         self.places.is_some()
     }
 
-    /// Adds the triangles, moved by `X`.
+    /// Adds the triangles, transformed by `X`.
     pub fn add(&self, positions: &Source, X: &Affine, mesh: &mut Mesh) -> Result<(), Fault> {
         let mut vertices: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for triangle in &self.triangles {
             let [a, b, c] = triangle.map(|corner| {
                 *vertices.entry(corner).or_insert_with(|| {
                     mesh.vertices.push(X.apply(positions.position(corner.0)));
-                    // a place that is not there is drawn somewhere
+                    // missing texture coordinates become 0
                     let place = self.places.as_ref().and_then(|places| places.group::<2>(corner.1));
                     mesh.uv.push(place.map_or([0.0; 2], |[u, v]| [u as f32, 1.0 - v as f32]));
                     mesh.vertices.len() as u32 - 1

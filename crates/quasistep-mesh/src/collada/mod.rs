@@ -1,6 +1,7 @@
-//! COLLADA 1.4 and 1.5: `.dae`.
+//! Reader of COLLADA 1.4 and 1.5: `.dae`.
 //!
-//! No maintained library reads it. `roxmltree` refuses a document type, and with it entities of every kind.
+//! There is no maintained library for it. `roxmltree` refuses document types, and thereby entities
+//! of every kind.
 
 mod effect;
 mod geometry;
@@ -16,11 +17,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The document and what its parts are called.
+/// The document, and its elements by id.
 struct Dae<'a> {
     by_id: BTreeMap<&'a str, Node<'a, 'a>>,
     root: Node<'a, 'a>,
-    /// Sources that have been read.
+    /// Sources read so far.
     sources: RefCell<BTreeMap<Node<'a, 'a>, Rc<Source>>>,
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn read(bytes: &[u8], want: Want, open: &mut Opener<'_>) -> Result<Me
                 reader.node(node, &unit, 0, open)?;
             }
         }
-        // a library of shapes and no scene
+        // a file with geometries but without a scene
         None => {
             for library in root.elements("library_geometries") {
                 for geometry in library.elements("geometry") {
@@ -106,7 +107,7 @@ impl<'a> Reader<'_, 'a> {
                     let geometry = self.dae.need(child, "url")?;
                     self.instance(geometry, Some(child), &own, open)?;
                 }
-                // a skin as it is bound, without its bones
+                // a skin in its bind pose, without bones
                 "instance_controller" => {
                     let skin = self.dae.need(child, "url")?.child("skin");
                     if let Some(skin) = skin {
@@ -126,7 +127,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Adds a geometry where a node has it.
+    /// Adds a geometry with the transform of its node.
     fn instance(
         &mut self,
         node: Node<'a, 'a>,
@@ -164,7 +165,7 @@ impl<'a> Reader<'_, 'a> {
 }
 
 impl<'a> Dae<'a> {
-    /// m per unit of the file.
+    /// Length of the file's unit, in m.
     fn unit(&self) -> Result<f64, Fault> {
         let unit = self.root.child("asset").and_then(|asset| asset.child("unit"));
         let Some((unit, word)) = unit.and_then(|unit| Some((unit, unit.attribute("meter")?)))
@@ -179,7 +180,7 @@ impl<'a> Dae<'a> {
         }
     }
 
-    /// What an attribute `#id` of a node names, in this file.
+    /// Element to which an attribute `#id` of a node refers.
     fn target(&self, node: Node<'a, 'a>, attribute: &str) -> Option<Node<'a, 'a>> {
         self.by_id.get(node.attribute(attribute)?.strip_prefix('#')?).copied()
     }
@@ -192,7 +193,7 @@ impl<'a> Dae<'a> {
     }
 }
 
-/// What the transform of a node says; none if it is another element.
+/// Transform given by an element; `None` if it is not a transform.
 fn transform(node: Node<'_, '_>) -> Result<Option<Affine>, Fault> {
     Ok(Some(match node.tag_name().name() {
         "matrix" => matrix(node)?,
@@ -219,7 +220,7 @@ fn matrix(node: Node<'_, '_>) -> Result<Affine, Fault> {
     Ok(Affine::from_rows([0, 4, 8].map(|i| [m[i], m[i + 1], m[i + 2], m[i + 3]])))
 }
 
-/// The numbers of an element, `N` of them.
+/// Exactly `N` numbers in an element.
 fn floats<const N: usize>(node: Node<'_, '_>) -> Result<[f64; N], Fault> {
     let values: Option<Vec<f64>> = node
         .text()
@@ -235,7 +236,7 @@ fn floats<const N: usize>(node: Node<'_, '_>) -> Result<[f64; N], Fault> {
     })
 }
 
-/// The start of an element's text, for messages.
+/// Beginning of an element's text, for messages.
 fn short(node: Node<'_, '_>) -> String {
     node.text().unwrap_or_default().trim().chars().take(40).collect()
 }
@@ -244,7 +245,7 @@ fn at(node: Node<'_, '_>, message: impl Into<String>) -> Fault {
     Fault::line(node.document().text_pos_at(node.range().start).row as usize, message)
 }
 
-/// Children by their names, whatever their namespace.
+/// Access to child elements by tag, ignoring namespaces.
 trait Elements<'a>: Sized {
     fn has_tag_name_of(&self, tag: &str) -> bool;
     fn elements(&self, tag: &'static str) -> impl Iterator<Item = Self>;

@@ -1,10 +1,10 @@
-//! Seeded trees with every kind of joint.
+//! Seeded random trees with every kind of joint.
 #![allow(dead_code, non_snake_case)] // each test file uses its part; frames in monogram notation
 
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, Model, ModelBuilder, WORLD};
 
-/// A small linear congruential generator: the same samples on every machine.
+/// A small linear congruential generator, deterministic on every machine.
 pub struct Samples(pub u64);
 
 impl Samples {
@@ -26,7 +26,7 @@ impl Samples {
     pub fn pose(&mut self) -> Pose {
         Pose::new(Quat::from_rotation_vector(self.vec3() * 3.0), self.vec3())
     }
-    /// A homogeneous box of random size, turned at random: a body that can exist.
+    /// Inertia of a homogeneous box of random size and orientation, so that it is valid.
     pub fn inertia(&mut self) -> BodyInertia {
         let mass = 1.5 + self.next();
         let [a, b, c] = self.vec3().to_array().map(|x| (0.3 + 0.2 * x).powi(2));
@@ -52,7 +52,7 @@ pub fn def(name: &str, parent: usize, joint: JointKind) -> BodyDef {
     }
 }
 
-/// The seven kinds, with random axes.
+/// The seven kinds of joints, with random axes.
 pub fn kinds(s: &mut Samples) -> [JointKind; 7] {
     [
         JointKind::Free,
@@ -65,15 +65,15 @@ pub fn kinds(s: &mut Samples) -> [JointKind; 7] {
     ]
 }
 
-/// A branching tree in which every kind of joint sits on the world and on moving parents, with
-/// mimic joints: on the leader's own path, in a chain, before their leader, on another branch.
+/// A branching tree in which every kind of joint occurs on the world and on moving parents. Mimic
+/// joints occur on the leader's path, in a chain, before their leader, and on another branch.
 pub fn everything(seed: u64) -> Model {
     let s = &mut Samples(seed);
     let mut builder = ModelBuilder::new();
     let mut add = |s: &mut Samples, parent: usize, joint: JointKind, mimic: Option<Mimic>| {
         let index = builder.n_bodies();
         let inertia = s.inertia();
-        // one weightless body in five
+        // one body in five without gravity
         let gravity = index % 5 != 3;
         let name = format!("b{index}");
         let X_PF = s.pose();
@@ -83,7 +83,7 @@ pub fn everything(seed: u64) -> Model {
     for joint in kinds(s) {
         add(s, WORLD, joint, None);
     }
-    // chains: each kind below a random body, three times
+    // each kind of joint on a random parent, three times
     let mut n = 8;
     for _ in 0..3 {
         for joint in kinds(s) {
@@ -97,19 +97,19 @@ pub fn everything(seed: u64) -> Model {
     let slide = |k: usize| JointKind::Prismatic { axis: axes[k] };
     let follow = |body, multiplier, offset| Some(Mimic { body, multiplier, offset });
     let leader = add(s, n - 1, hinge(0), None);
-    // on the leader's own path, turning and sliding
+    // mimic joints on the leader's own path: a hinge and a slide
     let a = add(s, leader, hinge(1), follow(leader, -0.7, 0.3));
     let b = add(s, a, slide(2), follow(a, 1.3, -0.1));
-    // a chain whose leader comes later
+    // a chain whose leader has a larger index
     add(s, b, JointKind::Continuous { axis: axes[3] }, follow(b + 3, 0.4, 0.0));
-    // on another branch
+    // a mimic joint on another branch
     add(s, WORLD, slide(4), follow(leader, 2.0, 0.5));
     let last = add(s, 3, hinge(5), None);
     assert_eq!(last, b + 3);
     builder.build().unwrap()
 }
 
-/// A configuration away from all symmetries, with unit quaternions.
+/// A random configuration with unit quaternions.
 pub fn random_q(model: &Model, s: &mut Samples) -> Vec<f64> {
     let mut q = vec![0.0; model.n_q()];
     let v = s.vector(model.n_v());

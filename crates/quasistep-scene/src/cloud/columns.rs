@@ -1,20 +1,20 @@
-//! Points in lines of text: `.xyz` and its kin, and the vertices of an `.obj`.
+//! Points in text files: `.xyz` and similar formats, and vertices of `.obj` files.
 
 use super::gather::Gather;
 use quasistep_mesh::{Fault, Lines, Place, number, shown, words};
 
-/// Which columns of a table are read.
+/// Columns of a table that are read.
 #[derive(Debug)]
 struct Columns {
-    /// Of x, y, z, and the normal's three if there is one.
+    /// Indices of the columns of x, y, z, and of the normal's components if present.
     of: Vec<usize>,
-    /// Columns in all.
+    /// Number of columns of the table.
     width: usize,
-    /// True if names say that the last three are a normal.
+    /// True if column names identify the normal.
     named: bool,
 }
 
-/// Words between commas or semicolons if the line has any, else between blanks.
+/// Fields of a line: separated by commas or semicolons if there are any, else by blanks.
 fn cells(line: &[u8]) -> Box<dyn Iterator<Item = &[u8]> + '_> {
     let separator = [b',', b';'].into_iter().find(|s| line.contains(s));
     match separator {
@@ -27,10 +27,10 @@ fn is_remark(line: &[u8]) -> bool {
     line.starts_with(b"#") || line.starts_with(b"//")
 }
 
-/// Lines of 3 or 6 numbers: positions, or positions and normals. Before them may stand remarks after
-/// `#` or `//`, the number of points, and a line of words; names `x y z` and `nx ny nz` among these
-/// tell the columns of wider tables. In a `.pts` file 4 or 7 numbers are a position, a brightness, and a
-/// colour.
+/// Reads lines of 3 or 6 numbers: positions, or positions and normals. A header may have comments
+/// after `#` or `//`, the number of points, and a line of column names. With the names `x y z` and
+/// `nx ny nz`, wider tables can be read. In a `.pts` file, 4 or 7 numbers are a position, a
+/// brightness, and a colour.
 pub(super) fn read_xyz(bytes: &[u8], is_pts: bool, gather: &mut Gather) -> Result<(), Fault> {
     let mut lines = Lines::new(bytes);
     let mut promised: Option<(usize, usize)> = None;
@@ -73,7 +73,7 @@ pub(super) fn read_xyz(bytes: &[u8], is_pts: bool, gather: &mut Gather) -> Resul
     }
 }
 
-/// The columns that a line of names tells, if x, y and z are among them.
+/// Columns identified by a line of names; `None` unless x, y and z are among them.
 fn named(line: &[u8], wants_normals: bool) -> Option<Columns> {
     let names: Vec<String> = cells(line)
         .map(|name| String::from_utf8_lossy(name).trim_matches('"').to_ascii_lowercase())
@@ -120,7 +120,7 @@ fn read_row(line: &[u8], n: usize, columns: &Columns, gather: &mut Gather) -> Re
     }
     let [x, y, z, nx, ny, nz] = values;
     let normal = (columns.of.len() == 6).then_some([nx, ny, nz]);
-    // colours are as common in these columns
+    // without column names, the last three numbers may be colours; a normal has length 1
     let length = (nx * nx + ny * ny + nz * nz).sqrt();
     let wrong = normal.is_some() && !columns.named && length.is_finite();
     if wrong && gather.wants_normals() && length != 0.0 && !(0.9..=1.1).contains(&length) {
@@ -139,8 +139,8 @@ fn no_number(line: usize, word: &[u8]) -> Fault {
     Fault::line(line, format!("{} is no number", shown(word)))
 }
 
-/// Lines `v x y z`, whatever follows in them; lines `vn x y z` are their normals if there are as
-/// many. All else is left aside.
+/// Reads lines `v x y z`, ignoring further fields, and lines `vn x y z` as normals if there are as
+/// many. Other lines are ignored.
 pub(super) fn read_obj(bytes: &[u8], gather: &mut Gather) -> Result<(), Fault> {
     let count = |key: &[u8]| Lines::new(bytes).filter(|l| words(l).next() == Some(key)).count();
     let n = count(b"v");

@@ -1,19 +1,19 @@
-//! Points of a file, whatever its format.
+//! Reads a point file of any supported format.
 
 use super::gather::{FilePoints, Gather, Options};
 use quasistep_formats::SceneError;
 use quasistep_mesh::{Fault, ply};
 use std::path::Path;
 
-/// Endings of the names of files that can be read.
+/// Supported file extensions.
 const ENDINGS: [&str; 9] = ["ply", "pcd", "xyz", "txt", "csv", "asc", "pts", "obj", "npy"];
 
-/// Reads a cloud; the ending of the name, in any case, tells the format.
+/// Reads a cloud. The file extension, in any case, determines the format.
 ///
 /// # Errors
 ///
-/// Another ending, a file that is missing, cut short, longer or shorter than it says, or without a
-/// point; a coordinate that is not finite unless those are dropped; a normal without direction.
+/// An unknown extension; a missing, truncated or inconsistent file; no point; a coordinate that is
+/// not finite, unless these are dropped; a normal of length zero.
 pub(crate) fn read(path: &Path, options: Options) -> Result<FilePoints, SceneError> {
     let file = path.display().to_string();
     let complain = |message: String| SceneError::new(&file, None, "", message);

@@ -1,45 +1,45 @@
-//! What every reader of points gathers, and how it complains.
+//! Point buffer and checks shared by all readers of point files.
 
 use quasistep_math::Vec3;
 use quasistep_mesh::{Fault, Place, ply};
 
-/// Points of a cloud: 100 bytes each while it is made, and some seconds for all.
+/// Most points of a cloud. Loading takes 100 bytes each, and some seconds in total.
 pub(crate) const MOST_POINTS: usize = 10_000_000;
 
-/// Points as a file holds them, in its frame and unit.
+/// Points of a file, in the file's frame and unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FilePoints {
-    /// Positions, all finite; at least one.
+    /// Finite positions, at least one.
     pub points: Vec<Vec3>,
-    /// One unit vector for each point, if the file has them and they were asked for.
+    /// Unit normals, one per point, if the file has them and they were wanted.
     pub normals: Option<Vec<Vec3>>,
-    /// Number of each point in the file, from 0.
+    /// Index in the file, from 0, of each point.
     pub rows: Vec<u32>,
-    /// Points of the file.
+    /// Number of points in the file.
     pub n_read: usize,
-    /// Of these, how many were left out because a number of theirs is not finite.
+    /// Number of points left out because a coordinate is not finite.
     pub n_invalid: usize,
 }
 
-/// What a reader is asked to do.
+/// Options of the readers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
-    /// Read normals if there are any.
+    /// Read normals if present.
     pub normals: bool,
-    /// Leave out points that are not finite, in place of refusing the file.
+    /// Leave out points that are not finite, instead of refusing the file.
     pub drop_invalid: bool,
 }
 
-/// Points while a file is read.
+/// Points collected while a file is read.
 pub(super) struct Gather {
     options: Options,
     found: FilePoints,
     normals: Vec<Vec3>,
-    /// The first normal of length zero: where, and the number of its point.
+    /// The first normal of length zero: its place in the file, and the index of its point.
     no_direction: Option<(Place, usize)>,
 }
 
-/// What is said of a file with more points.
+/// Message about a file with too many points.
 pub(super) fn too_many() -> String {
     format!("more than {MOST_POINTS} points were seen, which are read; thin the cloud out")
 }
@@ -63,12 +63,12 @@ impl Gather {
         Self { options, found: FilePoints::default(), normals: Vec::new(), no_direction: None }
     }
 
-    /// True if normals are asked for.
+    /// True if normals are wanted.
     pub fn wants_normals(&self) -> bool {
         self.options.normals
     }
 
-    /// Makes room; the caller has held `count` against the length of the file.
+    /// Reserves memory. The caller must have checked `count` against the length of the file.
     pub fn reserve(&mut self, count: usize, normals: bool) {
         let count = count.min(MOST_POINTS);
         self.found.points.reserve_exact(count);
@@ -78,12 +78,12 @@ impl Gather {
         }
     }
 
-    /// Number of points seen.
+    /// Number of points read so far.
     pub fn n_read(&self) -> usize {
         self.found.n_read
     }
 
-    /// Takes the next point of the file. All points of a file have a normal, or none has.
+    /// Adds the next point of the file. Either all points have a normal, or none.
     pub fn push(
         &mut self,
         point: [f64; 3],
@@ -127,7 +127,7 @@ impl Gather {
         Ok(())
     }
 
-    /// The points, once the file is read.
+    /// Returns the points after the file is read.
     pub fn finish(mut self) -> Result<FilePoints, Fault> {
         if self.found.n_read == 0 {
             return Err(Fault::whole("has no point; at least one is needed"));
@@ -136,7 +136,7 @@ impl Gather {
             let n = self.found.n_read;
             return Err(Fault::whole(format!("none of its {n} points is finite")));
         }
-        // programs that know no normals write zeros
+        // normals that are all zero count as missing: some programs write them so
         let any = self.normals.iter().any(|n| *n != Vec3::ZERO);
         if let (true, Some((place, number))) = (any, self.no_direction) {
             return Err(Fault::new(

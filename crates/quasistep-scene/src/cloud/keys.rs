@@ -1,4 +1,4 @@
-//! `cloud:` in a scene file: a path, or a path and what to do with its points.
+//! `cloud:` in a scene file: a path, or a mapping with a path and processing options.
 
 use super::gather::{FilePoints, Options};
 use super::mass::Spread;
@@ -32,23 +32,23 @@ const KEYS: [&str; 15] = [
     "inertia_from",
     "visual",
 ];
-/// Length in m of the units that files come in.
+/// Valid length units, and their length in m.
 const UNITS: [(&str, f64); 4] = [("m", 1.0), ("cm", 0.01), ("mm", 0.001), ("inch", 0.0254)];
-/// Points per pair of shapes that a step could still use.
+/// Most contact points per pair of shapes, far above what is useful.
 const MOST_CHOSEN: u64 = 1000;
 
-/// A cloud as a scene file wants it.
+/// A cloud processed as the scene file asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     pub cloud: Arc<PointCloud>,
     pub drawn: DrawnGeometry,
-    /// What its mass is spread over.
+    /// Domain over which its mass is spread.
     pub spread: Spread,
-    /// The body is not known here.
+    /// Report of the processing; the body's name is filled in later.
     pub report: CloudReport,
 }
 
-/// Reads `cloud: path` or `cloud: {file: path, …}`; paths are relative to `dir`, or to the current
+/// Reads `cloud: path` or `cloud: {file: path, …}`. Paths are relative to `dir`, or to the current
 /// folder if they come from the command line.
 pub(crate) fn read(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     if at.is_map() {
@@ -62,7 +62,7 @@ pub(crate) fn read(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     Moving::new(found).finish(at, &path, &Wanted::default())
 }
 
-/// What is made of the points in the end.
+/// Options for making the final cloud.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wanted {
     radius: f64,
@@ -91,7 +91,7 @@ fn read_map(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
         (None, None) => 1.0,
     };
     let pose = map.get("pose").map(pose).transpose()?;
-    // `none` takes back what a file says, from the command line
+    // `none` on the command line disables an option of the file
     let option = |key: &str| map.get(key).filter(|at| !matches!(at.text(), Ok("none")));
     let outliers = option("outliers").map(outliers).transpose()?;
     let fit = option("fit").map(Fit::read).transpose()?;
@@ -143,7 +143,7 @@ fn read_map(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     Ok(loaded)
 }
 
-/// Opens the file that a key names.
+/// Opens and reads the file named by a key.
 fn open(at: &At<'_>, dir: &Path, options: Options) -> Result<(PathBuf, FilePoints), SceneError> {
     let path = at.path(dir)?;
     let found = file::read(&path, options).map_err(|e| at.error(e.to_string()))?;
@@ -157,7 +157,7 @@ fn choice(points: Option<&At<'_>>, choice: Option<&At<'_>>) -> Result<Choice, Sc
     Ok(if nearest == Some(true) { Choice::Nearest { k } } else { Choice::Spread { k } })
 }
 
-/// Number of neighbours, and standard deviations beyond the mean.
+/// Number of neighbours, and threshold in standard deviations above the mean.
 fn outliers(at: &At<'_>) -> Result<(usize, f64), SceneError> {
     let map = at.map(&["neighbours", "deviations"])?;
     let neighbours = map.get("neighbours").map_or(Ok(20), |at| at.whole(1, 1000))?;
@@ -165,7 +165,7 @@ fn outliers(at: &At<'_>) -> Result<(usize, f64), SceneError> {
     Ok((neighbours as usize, deviations))
 }
 
-/// What is drawn in place of the points: a mesh in the frame and the unit of the cloud's file.
+/// Reads the mesh that is drawn instead of the points, in the frame and unit of the cloud's file.
 fn read_visual(
     at: &At<'_>,
     dir: &Path,
@@ -185,7 +185,7 @@ fn read_visual(
     }))
 }
 
-/// Points on their way from the file to the body.
+/// Points being transformed from the file's frame to the body's frame.
 #[derive(Debug)]
 struct Moving {
     points: Vec<Vec3>,
@@ -212,7 +212,7 @@ impl Moving {
         self.moves.push(change);
     }
 
-    /// Keeps the points so marked; the number of the others.
+    /// Keeps the points marked `true`; returns the number of removed points.
     fn keep(&mut self, kept: &[bool]) -> usize {
         fn sift<T>(list: &mut Vec<T>, kept: &[bool]) {
             let mut marks = kept.iter();
@@ -256,21 +256,21 @@ impl Moving {
     }
 }
 
-/// `fit:` size and place of a cloud of which nothing is known.
+/// `fit:` sets size and position of a cloud whose unit and origin are unknown.
 #[derive(Clone, Copy, Debug)]
 struct Fit {
     up: Up,
     size: Option<Size>,
-    /// Height of the lowest point, m.
+    /// Height of the lowest point, in m.
     on: Option<f64>,
     center: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Size {
-    /// Longest edge of the box around the cloud, m.
+    /// Longest edge of the cloud's bounding box, in m.
     Longest(f64),
-    /// Its edge along z, m.
+    /// Edge of the bounding box along z, in m.
     Height(f64),
 }
 
@@ -306,7 +306,7 @@ impl Fit {
                     "the cloud is {now} m long where it is to become {wanted} m; it has no size to fit"
                 ));
             }
-            // the radius of the points is given in m: it counts for the size but does not grow with it
+            // the point radius, in m, adds to the size but is not scaled
             let core = wanted - 2.0 * radius;
             if core <= 0.0 {
                 return Err(format!(

@@ -1,20 +1,21 @@
-//! What a cloud looks like: dots with normals, as many as a picture can show.
+//! Appearance of a cloud: dots with normals, up to a maximum number.
 
 use super::neighbours::Neighbours;
 use crate::replica::mix;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_record::DrawnGeometry;
 
-/// More dots than this make pages slow and pictures no better.
+/// Largest number of dots drawn. More would slow down pages without improving pictures.
 const MOST_DRAWN: usize = 100_000;
-/// Neighbours that tell the plane around a point and how far dots lie apart.
+/// Number of neighbours from which the normal at a point and the spacing of dots are computed.
 const AROUND: usize = 8;
-/// Widths of dots as multiples of how far they lie apart: a sparse cloud shows its points, a dense one
-/// its surface, of which dots placed at random so leave 1 % open.
+/// Dot width as a multiple of the dot spacing, for clouds of up to 5000 points and for denser ones.
+/// A sparse cloud shows separate points; a dense one shows a surface, with 1 % left open by
+/// randomly placed dots.
 const SPARSE: (usize, f64) = (5000, 1.4);
 const DENSE: f64 = 2.4;
 
-/// Dots for a cloud; those of a large one are drawn from it at random, evenly and always alike.
+/// Dots of a cloud. From a large cloud they are drawn at random, uniformly and deterministically.
 pub(super) fn dots(points: &[Vec3], normals: Option<&[Vec3]>, radius: f64) -> DrawnGeometry {
     let chosen = choose(points.len(), MOST_DRAWN);
     let drawn: Vec<Vec3> = chosen.iter().map(|&i| points[i]).collect();
@@ -28,7 +29,7 @@ pub(super) fn dots(points: &[Vec3], normals: Option<&[Vec3]>, radius: f64) -> Dr
     };
     let mut distances: Vec<f64> = around.iter().map(|(d, _)| *d).collect();
     distances.sort_by(f64::total_cmp);
-    // on a surface the k-th neighbour is sqrt(k/pi) times as far as dots lie apart on a square grid
+    // on a surface the k-th neighbour is sqrt(k/pi) times as far as the spacing of a square grid
     let apart = distances[distances.len() / 2] / (AROUND as f64 / std::f64::consts::PI).sqrt();
     let lone = radius == 0.0 && apart == 0.0;
     let [low, high] = super::place::extent(&drawn, 0.0);
@@ -38,7 +39,7 @@ pub(super) fn dots(points: &[Vec3], normals: Option<&[Vec3]>, radius: f64) -> Dr
     let narrow = |p: &Vec3| p.to_array().map(|x| x as f32);
     DrawnGeometry::Points {
         points: drawn.iter().map(narrow).collect(),
-        // a light needs no more than three digits, which keep recordings short
+        // three digits are enough for lighting and keep recordings short
         normals: normals
             .iter()
             .map(|n| narrow(&(*n * 1000.0)).map(|x| x.round() / 1000.0))
@@ -47,7 +48,8 @@ pub(super) fn dots(points: &[Vec3], normals: Option<&[Vec3]>, radius: f64) -> Dr
     }
 }
 
-/// `most` of the numbers below `n`, each set equally likely: selection sampling, Knuth's algorithm S.
+/// `most` of the numbers below `n`, every subset equally likely: selection sampling, Knuth's
+/// algorithm S.
 fn choose(n: usize, most: usize) -> Vec<usize> {
     if n <= most {
         return (0..n).collect();
@@ -62,7 +64,7 @@ fn choose(n: usize, most: usize) -> Vec<usize> {
     chosen
 }
 
-/// The direction in which a point and its neighbours vary least; its sign means nothing.
+/// Direction in which a point and its neighbours vary least: the unsigned surface normal.
 fn plane(points: &[Vec3], p: Vec3, near: &[u32]) -> Vec3 {
     let all = || near.iter().map(|&i| points[i as usize]).chain([p]);
     let mean = all().fold(Vec3::ZERO, |a, b| a + b) / (near.len() + 1) as f64;
@@ -70,7 +72,7 @@ fn plane(points: &[Vec3], p: Vec3, near: &[u32]) -> Vec3 {
     for q in all() {
         scatter = scatter + Mat3::outer(q - mean, q - mean);
     }
-    // of one size whatever the unit: the eigenvectors of tiny numbers are as good
+    // normalise: very small numbers would spoil the eigenvectors
     let size = scatter.trace();
     if !(size > 0.0 && size.is_finite()) {
         return Vec3::Z;

@@ -1,16 +1,16 @@
-//! Mass properties of a point cloud, which has no volume of its own.
+//! Mass properties of a point cloud.
 
 use quasistep_geometry::{HullError, MassProperties, PointCloud, Polytope};
 use quasistep_math::{Mat3, Vec3};
 use std::borrow::Cow;
 
-/// What the mass of a cloud is spread over.
+/// Domain over which the mass of a cloud is spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Spread {
-    /// The solid within the convex hull of the points, evenly.
+    /// The convex hull of the points, uniformly.
     #[default]
     Hull,
-    /// The points, each with an equal share.
+    /// The points, in equal shares.
     Points,
 }
 
@@ -18,12 +18,12 @@ impl Spread {
     pub const WORDS: [(&str, Self); 2] = [("hull", Self::Hull), ("points", Self::Points)];
 }
 
-/// Mass properties of a cloud that weighs as much as its hull at a density of 1 kg/m³, or 1 kg if its
-/// mass is in its points.
+/// Mass properties of a cloud. The mass is that of its hull at 1 kg/m³, or 1 kg if it is spread
+/// over the points.
 ///
 /// # Errors
 ///
-/// The points have no hull with a volume.
+/// If the points have no convex hull with a volume.
 pub(crate) fn unit_mass(cloud: &PointCloud, spread: Spread) -> Result<MassProperties, HullError> {
     match spread {
         Spread::Hull => {
@@ -33,13 +33,13 @@ pub(crate) fn unit_mass(cloud: &PointCloud, spread: Spread) -> Result<MassProper
     }
 }
 
-/// Up to here the hull is that of all points.
+/// Number of points up to which the hull of all points is used.
 const MOST_EXACT: usize = 4000;
-/// Cells along each edge of the cube of directions.
+/// Number of cells along each edge of the cube of directions.
 const CELLS: usize = 24;
 
-/// Points whose hull stands for that of all: of many, the farthest from their mean in each of 3456
-/// directions. The volume of a round hull comes out smaller by 0.2 %.
+/// A subset of points whose hull approximates that of all points. Of many points, the farthest from
+/// the mean in each of 3456 directions is taken. The volume of a round hull is 0.2 % too small.
 fn outermost(points: &[Vec3]) -> Cow<'_, [Vec3]> {
     if points.len() <= MOST_EXACT {
         return Cow::Borrowed(points);
@@ -50,8 +50,8 @@ fn outermost(points: &[Vec3]) -> Cow<'_, [Vec3]> {
     for p in points {
         scatter = scatter + Mat3::outer(*p - mean, *p - mean);
     }
-    // a hull follows its points through every affine map: one that makes a long or flat cloud round
-    // gives its ends as many directions as its sides
+    // first map the cloud affinely to a round one, so that its ends get as many directions as its
+    // sides
     let (values, axes) = scatter.symmetric_eigen();
     let widths = values.map(|v| (v.max(0.0) / n).sqrt());
     let least = 1e-9 * widths.iter().fold(0.0_f64, |a, b| a.max(*b));
@@ -68,11 +68,11 @@ fn outermost(points: &[Vec3]) -> Cow<'_, [Vec3]> {
     far.iter().filter(|(_, i)| *i != usize::MAX).map(|(_, i)| points[*i]).collect()
 }
 
-/// The cell that a direction meets on a cube.
+/// Index of the cell in which a direction crosses the cube.
 fn direction(d: [f64; 3]) -> usize {
     let face = (1..3).fold(0, |best, i| if d[i].abs() > d[best].abs() { i } else { best });
     let size = d[face].abs();
-    // from -1 to 1 to a cell; NaN of a zero vector is the first
+    // maps −1 to 1 to a cell index; NaN of a zero vector maps to the first cell
     let cell = |x: f64| ((0.5 + 0.5 * x / size) * CELLS as f64).min(CELLS as f64 - 1.0) as usize;
     let side = 2 * face + usize::from(d[face] < 0.0);
     (side * CELLS + cell(d[(face + 1) % 3])) * CELLS + cell(d[(face + 2) % 3])
@@ -87,7 +87,7 @@ fn of_points(cloud: &PointCloud) -> MassProperties {
         let r = *p - com;
         inertia = inertia + Mat3::IDENTITY * r.norm_squared() + Mat3::outer(r, r) * -1.0;
     }
-    // each point is a ball
+    // moment of inertia of the ball around each point
     let ball = 0.4 * cloud.radius().powi(2);
     MassProperties { mass: 1.0, com, inertia: inertia * share + Mat3::IDENTITY * ball }
 }
@@ -97,7 +97,8 @@ mod tests {
     use super::*;
     use quasistep_geometry::Choice;
 
-    /// Eight corners of a box of 1 kg: as points m (b² + c²)/4 each, as a solid m (b² + c²)/12.
+    /// Eight corners of a box of 1 kg: moments m (b² + c²)/4 for points, m (b² + c²)/12 for the
+    /// solid.
     #[test]
     fn points_and_hull_of_a_box() {
         let [a, b, c] = [0.2, 0.3, 0.4];
@@ -121,14 +122,14 @@ mod tests {
                 }
             }
         }
-        // a solid of 24 litres
+        // the box has a volume of 24 litres
         assert!((unit_mass(&cloud, Spread::Hull).unwrap().mass - 0.024).abs() < 1e-12);
         let flat = PointCloud::new(&corners[..4], None, 0.1, Choice::default()).unwrap();
         assert!(unit_mass(&flat, Spread::Hull).is_err());
     }
 
-    /// An ellipsoid of 200 000 points, ten times longer than thick and turned: its volume and moments
-    /// are known.
+    /// An ellipsoid of 200 000 points, rotated, with an aspect ratio of ten: volume and moments are
+    /// known.
     #[test]
     fn the_hull_of_many_points_is_near_enough() {
         let half = Vec3::new(0.5, 0.1, 0.05);

@@ -1,8 +1,9 @@
-//! Point clouds in scene files: bodies straight from what a scanner or a depth camera saw.
+//! Point clouds in scene files: bodies made from scans or depth images.
 //!
-//! Readers of our own, about a hundred lines each: the formats are simple, and what matters here
-//! (every complaint with its line or byte, no number of a header believed before it is held against
-//! the file's length, a million points in well under a second) is what general readers leave open.
+//! The readers are our own, about a hundred lines each. The formats are simple, and general readers
+//! lack what is needed here: every error names its line or byte, no count of a header is trusted
+//! before it is checked against the file's length, and a million points are read in well under a
+//! second.
 
 mod columns;
 mod file;

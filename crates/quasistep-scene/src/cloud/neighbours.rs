@@ -1,22 +1,23 @@
-//! Nearest neighbours among the points of a cloud: a tree of boxes halved along their longest edge.
+//! Nearest neighbours among the points of a cloud, by a k-d tree that splits along the longest
+//! edge.
 
 use quasistep_math::Vec3;
 
-/// Halving stops at this many points.
+/// Number of points below which a range is not split.
 const LEAF: usize = 16;
 
-/// Points in the order of the tree: each half of a range is one side of its split.
+/// Points in tree order: each split puts one side in each half of a range.
 #[derive(Debug)]
 pub(super) struct Neighbours {
     points: Vec<Vec3>,
-    /// Where each of them was in the list that the tree was made of.
+    /// Index of each point in the original list.
     order: Vec<u32>,
-    /// For the middle of each split range, the axis of the split and where it cuts.
+    /// For the middle of each split range, the axis and position of the split.
     cuts: Vec<(u8, f64)>,
 }
 
 impl Neighbours {
-    /// The tree of at most 2^32 points.
+    /// Builds the tree of at most 2^32 points.
     pub fn new(points: &[Vec3]) -> Self {
         let mut order: Vec<u32> = (0..points.len()).map(|i| i as u32).collect();
         let mut cuts = vec![(0, 0.0); points.len()];
@@ -24,13 +25,13 @@ impl Neighbours {
         Self { points: order.iter().map(|&i| points[i as usize]).collect(), order, cuts }
     }
 
-    /// For every point in the order of the list, what `of` makes of the squared distances to its `k`
-    /// nearest others, ascending, and their places in the list.
+    /// For every point, in the order of the original list, the result of `of` for its `k` nearest
+    /// other points: squared distances in ascending order, and indices in the original list.
     pub fn map<T: Clone + Default>(&self, k: usize, of: impl Fn(&[(f64, u32)]) -> T) -> Vec<T> {
         let mut out = vec![T::default(); self.points.len()];
         let k = k.min(self.points.len().saturating_sub(1));
         let mut found = Vec::with_capacity(k + 1);
-        // neighbours in the tree are neighbours in memory
+        // visit points in tree order, because neighbours are then close in memory
         for place in 0..self.points.len() {
             found.clear();
             if k > 0 {
@@ -44,7 +45,8 @@ impl Neighbours {
         out
     }
 
-    /// Narrows `found`, ascending, to the `k` nearest to a point among a range and what it held.
+    /// Updates `found`, the `k` nearest points so far in ascending order, with the points of a
+    /// range.
     fn search(&self, from: usize, to: usize, place: usize, k: usize, found: &mut Vec<(f64, u32)>) {
         let p = self.points[place];
         if to - from <= LEAF {
@@ -88,12 +90,12 @@ fn split(points: &[Vec3], order: &mut [u32], cuts: &mut [(u8, f64)]) {
     let longest = (0..3).fold(0, |best, i| if edges[i] > edges[best] { i } else { best });
     let middle = order.len() / 2;
     let key = |i: u32| points[i as usize].to_array()[longest];
-    // equal keys in the order of the list: one tree for one cloud
+    // break ties by the original index, so that the tree is unique
     order.select_nth_unstable_by(middle, |&a, &b| key(a).total_cmp(&key(b)).then(a.cmp(&b)));
     cuts[middle] = (longest as u8, key(order[middle]));
     let (left, right) = order.split_at_mut(middle);
     let (cuts_left, cuts_right) = cuts.split_at_mut(middle);
-    // no range within the right half has `middle` as its own middle
+    // no range of the right half writes to `cuts[middle]`
     split(points, left, cuts_left);
     split(points, right, cuts_right);
 }
@@ -103,13 +105,13 @@ mod tests {
     use super::Neighbours;
     use quasistep_math::Vec3;
 
-    /// Every pair of points, in place of the tree.
+    /// The tree gives the same neighbours as comparing every pair.
     #[test]
     fn neighbours_are_those_of_brute_force() {
         let mut state = 7_u64;
         let mut next = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            // a coarse grid: many equal coordinates and equal points
+            // coordinates on a coarse grid, so that many coordinates and points coincide
             ((state >> 33) % 12) as f64
         };
         for n in [1, 2, 5, 16, 17, 33, 400] {

@@ -1,4 +1,4 @@
-//! Arrays of numpy: `.npy` files of versions 1 to 3 with shape (n, 3) or (n, 6).
+//! NumPy arrays: `.npy` files of versions 1 to 3 with shape (n, 3) or (n, 6).
 
 use super::gather::Gather;
 use quasistep_mesh::{Fault, Place, Scalar, shown};
@@ -49,7 +49,7 @@ pub(super) fn read(bytes: &[u8], gather: &mut Gather) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What the header says of the array.
+/// Array layout given by the header.
 #[derive(Debug, PartialEq)]
 struct Header {
     kind: Scalar,
@@ -59,7 +59,7 @@ struct Header {
     width: usize,
 }
 
-/// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (992, 3), }`.
+/// Parses a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (992, 3), }`.
 fn header(text: &str) -> Result<Header, String> {
     let seen = shown(text.trim().as_bytes());
     let after = |key: &str| {

@@ -1,6 +1,6 @@
-//! Files `.pcd` of the Point Cloud Library: text, binary, and binary compressed by LZF.
+//! `.pcd` files of the Point Cloud Library: text, binary, and binary compressed by LZF.
 //!
-//! The viewpoint of the sensor in the header is not used: points are in the sensor's frame.
+//! The sensor's viewpoint in the header is ignored: points are in the sensor's frame.
 
 use super::gather::{Gather, MOST_POINTS, too_many};
 use quasistep_mesh::{Fault, Lines, Place, Scalar, number, shown, words};
@@ -14,29 +14,29 @@ struct Header {
     width: Option<usize>,
     height: Option<usize>,
     points: Option<usize>,
-    /// Line of the field names.
+    /// Line of the field names in the file.
     line: usize,
 }
 
-/// A field that is read: its kind, and where it stands.
+/// A field that is read: its type and position in a point.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     kind: Scalar,
-    /// Numbers of a point before it.
+    /// Numbers of a point before this field.
     words: usize,
-    /// Bytes of a point before it.
+    /// Bytes of a point before this field.
     offset: usize,
 }
 
-/// What the header promises.
+/// Layout given by the header.
 #[derive(Debug)]
 struct Layout {
     n: usize,
-    /// x, y, z, and the normal's three if there is one.
+    /// Columns of x, y, z, and of the normal's components if present.
     columns: Vec<Column>,
-    /// Numbers of a point.
+    /// Numbers per point.
     words: usize,
-    /// Bytes of a point.
+    /// Bytes per point.
     stride: usize,
 }
 
@@ -169,7 +169,7 @@ impl Layout {
 }
 
 fn read_text(layout: &Layout, lines: &mut Lines<'_>, gather: &mut Gather) -> Result<(), Fault> {
-    // a number and what parts it from the next: two bytes
+    // a number and its separator take at least two bytes
     let least = layout.n.saturating_mul(layout.words).saturating_mul(2);
     if least > lines.left() + 1 {
         return Err(Fault::line(
@@ -238,7 +238,7 @@ fn read_binary(
     Ok(())
 }
 
-/// Two lengths, then all numbers of the first field, of the second, and so on, packed by LZF.
+/// Reads two lengths, then the numbers of each field for all points, packed by LZF.
 fn read_compressed(
     layout: &Layout,
     bytes: &[u8],
@@ -289,18 +289,19 @@ fn read_compressed(
     Ok(())
 }
 
-/// Bytes of all points when they are unpacked: as many as a file may have.
+/// Largest size of unpacked points, in bytes: that of the largest file.
 const MOST_PLAIN: usize = quasistep_formats::files::MOST_BYTES as usize;
 
-/// Three bytes of LZF stand for at most 264 plain ones.
+/// Three packed bytes of LZF expand to at most 264 bytes.
 const LZF_MOST: usize = 88;
 
-/// The plain bytes of an LZF stream, whose number is known; `None` if it is damaged.
+/// Unpacks an LZF stream of known unpacked size; `None` if it is damaged.
 ///
-/// A control byte c < 32 is followed by c + 1 plain bytes. Else its upper three bits are a length
-/// less 2 (7: the next byte is added), its lower five and the next byte a distance back, less 1.
+/// A control byte c < 32 is followed by c + 1 literal bytes. Otherwise its upper three bits are a
+/// length less 2 (for 7 the next byte is added). Its lower five bits and the next byte are a
+/// backward distance less 1.
 fn unpack(packed: &[u8], whole: usize) -> Option<Vec<u8>> {
-    // grows: a damaged stream does not get what it promises
+    // grow as needed: the size promised by a damaged stream is not trusted
     let mut plain = Vec::with_capacity(whole.min(4 * packed.len()));
     let mut rest = packed.iter().copied();
     while let Some(control) = rest.next() {
@@ -316,7 +317,7 @@ fn unpack(packed: &[u8], whole: usize) -> Option<Vec<u8>> {
             let back = (usize::from(control & 31) << 8) + usize::from(rest.next()?) + 1;
             let from = plain.len().checked_sub(back)?;
             for k in 0..length + 2 {
-                // one by one: a run may repeat what it writes
+                // byte by byte, because source and destination may overlap
                 plain.push(plain[from + k]);
             }
         }
@@ -331,13 +332,13 @@ fn unpack(packed: &[u8], whole: usize) -> Option<Vec<u8>> {
 mod tests {
     use super::unpack;
 
-    /// Streams written by hand from the format's description.
+    /// Hand-written streams, from the description of the format.
     #[test]
     fn lzf_is_unpacked() {
         assert_eq!(unpack(&[2, b'a', b'b', b'c'], 3).unwrap(), b"abc");
-        // "abc", then 4 bytes from 3 back, overlapping what is written
+        // "abc", then 4 bytes from distance 3, overlapping the output
         assert_eq!(unpack(&[2, b'a', b'b', b'c', 2 << 5, 2], 7).unwrap(), b"abcabca");
-        // length 7 + 1 + 2 from 1 back
+        // length 7 + 1 + 2 from distance 1
         assert_eq!(unpack(&[0, b'x', 7 << 5, 1, 0], 11).unwrap(), [b'x'; 11]);
         assert_eq!(unpack(&[2, b'a', b'b', b'c', 2 << 5, 3], 7), None, "before the start");
         assert_eq!(unpack(&[5, b'a'], 6), None, "cut short");

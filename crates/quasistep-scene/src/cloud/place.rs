@@ -1,18 +1,18 @@
-//! Where a cloud's points go: from the frame and the unit of its file into its body.
+//! Transformation of a cloud's points from the file's frame and unit to the body's frame.
 
 use quasistep_math::{Pose, Vec3};
 
-/// One change of a cloud as a whole.
+/// One transformation of the whole cloud.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Move {
     Scale(f64),
     Pose(Pose),
-    /// Turns this axis upwards, to +z.
+    /// Rotates this axis to +z.
     Up(Up),
     Shift(Vec3),
 }
 
-/// The axis of a file that points up.
+/// The axis of the file that points up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Up {
     X,
@@ -33,7 +33,7 @@ impl Up {
         ("-z", Self::MinusZ),
     ];
 
-    /// Turns a vector by quarter turns about one axis, without rounding.
+    /// Rotates a vector by multiples of 90° about one axis, without rounding.
     fn turn(self, Vec3 { x, y, z }: Vec3) -> Vec3 {
         match self {
             Self::X => Vec3::new(-z, y, x),
@@ -65,7 +65,7 @@ impl Move {
     }
 }
 
-/// Smallest box around points with a radius; for no point all zero.
+/// Bounding box of points with a radius, in m; zero if there are no points.
 pub(super) fn extent(points: &[Vec3], radius: f64) -> [Vec3; 2] {
     let Some(&first) = points.first() else { return [Vec3::ZERO; 2] };
     let (low, high) =

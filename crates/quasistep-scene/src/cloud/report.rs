@@ -1,35 +1,36 @@
-//! What became of a cloud's file.
+//! Report on a cloud's file.
 
 use std::fmt;
 
-/// A point cloud of a scene: what its file held and what the options made of it.
+/// Report on a point cloud: contents of its file and results of the options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloudReport {
-    /// The body, `model/link`.
+    /// Name of the body, `model/link`.
     pub body: String,
-    /// The file as it was opened.
+    /// Path of the file as opened.
     pub file: String,
-    /// Points in the file.
+    /// Number of points in the file.
     pub n_read: usize,
-    /// Left out because a number is not finite (`drop_invalid`).
+    /// Number of points left out because a coordinate is not finite (`drop_invalid`).
     pub n_invalid: usize,
-    /// Left out as outliers (`outliers`).
+    /// Number of points left out as outliers (`outliers`).
     pub n_outliers: usize,
-    /// Left out by thinning (`voxel`).
+    /// Number of points left out by thinning (`voxel`).
     pub n_thinned: usize,
-    /// Points that make contact.
+    /// Number of contact points of the cloud.
     pub n_points: usize,
-    /// Points that are drawn: fewer where a picture could not show them all.
+    /// Number of points drawn; smaller for large clouds.
     pub n_drawn: usize,
     /// Whether the points have normals.
     pub has_normals: bool,
     /// Length in m of one unit of the file.
     pub scale: f64,
-    /// Lowest corner of the box around the points and their radius, in the body's frame, in m.
+    /// Smallest corner of the bounding box of the points with their radius, in the body's frame, in
+    /// m.
     pub low: [f64; 3],
-    /// Highest corner.
+    /// Largest corner of that bounding box, in the body's frame, in m.
     pub high: [f64; 3],
-    /// Number in the file, from 0, of each point that makes contact.
+    /// For each point of the cloud, its index in the file, from 0.
     pub rows: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! `sample:` of a cloud: points spread over shapes or a mesh, without a file.
+//! `sample:` of a cloud: points spread over shapes or a mesh, instead of a file.
 
 use super::gather::{FilePoints, MOST_POINTS};
 use crate::document::At;
@@ -7,7 +7,7 @@ use quasistep_formats::SceneError;
 use quasistep_geometry::{Samples, sample_surface, sample_triangles};
 use std::path::Path;
 
-/// Most points that a scene may make: as many as of a file.
+/// Most points that a scene may sample: the limit for files.
 const MOST: u64 = MOST_POINTS as u64;
 
 /// Reads `sample: {points: n, shapes: [...]}` or `sample: {points: n, mesh: {file, scale}}`.

@@ -1,10 +1,10 @@
-//! Which points of a cloud are kept: without outliers, thinned to one in each voxel.
+//! Filters of a cloud's points: removal of outliers, and thinning to one point per voxel.
 
 use super::neighbours::Neighbours;
 use quasistep_math::Vec3;
 
-/// Statistical outliers: true for every point whose mean distance to its `k` nearest neighbours is not
-/// above the mean of all points by more than `deviations` standard deviations.
+/// Statistical outlier filter: false for points whose mean distance to their `k` nearest neighbours
+/// exceeds the mean over all points by more than `deviations` standard deviations.
 pub(super) fn without_outliers(points: &[Vec3], k: usize, deviations: f64) -> Vec<bool> {
     let mean_distance = |found: &[(f64, u32)]| {
         found.iter().map(|(d, _)| d.sqrt()).sum::<f64>() / found.len().max(1) as f64
@@ -17,14 +17,15 @@ pub(super) fn without_outliers(points: &[Vec3], k: usize, deviations: f64) -> Ve
     distances.iter().map(|d| *d <= limit).collect()
 }
 
-/// Voxels along an edge of the cloud, at most.
+/// Most voxels along an edge of the cloud.
 const MOST_VOXELS: f64 = 4294967295.0;
 
-/// True for the point nearest to the mean of each voxel, a cube of this edge in m.
+/// Marks one point per voxel, the nearest to the mean of the voxel's points. Voxels are cubes of
+/// the given edge, in m.
 ///
 /// # Errors
 ///
-/// The cloud's longest edge in m, if it is too long for voxels of this size.
+/// The cloud's longest edge in m, if it has too many voxels of this size.
 pub(super) fn one_per_voxel(points: &[Vec3], edge: f64) -> Result<Vec<bool>, f64> {
     let Some(&first) = points.first() else { return Ok(Vec::new()) };
     let (low, high) =
@@ -42,7 +43,7 @@ pub(super) fn one_per_voxel(points: &[Vec3], edge: f64) -> Result<Vec<bool>, f64
         let point = |i: &([u32; 3], u32)| points[i.1 as usize];
         let mean = group.iter().map(point).fold(Vec3::ZERO, |a, b| a + b) / group.len() as f64;
         let away = |i: &([u32; 3], u32)| (point(i) - mean).norm_squared();
-        // the first of equally near ones
+        // ties: the first point wins
         let nearest = group.iter().reduce(|a, b| if away(b) < away(a) { b } else { a });
         if let Some((_, i)) = nearest {
             kept[*i as usize] = true;
@@ -67,11 +68,11 @@ mod tests {
         let kept = without_outliers(&points, 8, 3.0);
         let dropped: Vec<usize> = (0..kept.len()).filter(|&i| !kept[i]).collect();
         assert_eq!(dropped, [100, points.len() - 1]);
-        // a cloud of one point has no neighbours and no outliers
+        // a cloud of one point has no outliers
         assert_eq!(without_outliers(&points[..1], 8, 1.0), [true]);
     }
 
-    /// Nine points in each voxel of the finer grid: the middle one is their mean.
+    /// Nine points per voxel, with the middle one at their mean: the middle one stays.
     #[test]
     fn the_point_nearest_to_the_mean_stays() {
         let points = grid(30, 0.01);
@@ -80,7 +81,7 @@ mod tests {
         for (i, _) in kept.iter().enumerate().filter(|(_, k)| **k) {
             assert_eq!((i % 30 % 3, i / 30 % 3), (1, 1), "point {i}");
         }
-        // voxels smaller than the spacing change nothing; absurd ones are refused
+        // voxels smaller than the spacing change nothing; extremely small ones are refused
         assert!(one_per_voxel(&points, 0.009).unwrap().iter().all(|k| *k));
         assert!(one_per_voxel(&points, 1e-300).is_err());
     }

@@ -1,4 +1,4 @@
-//! Every format gives the same points; what is wrong in a file is refused with its place.
+//! Every format gives the same points, and errors name their place in the file.
 
 use super::file::parse;
 use super::gather::{FilePoints, Options};
@@ -9,7 +9,7 @@ const PLAIN: Options = Options { normals: true, drop_invalid: false };
 const NO_NORMALS: Options = Options { normals: false, drop_invalid: false };
 const DROP: Options = Options { normals: true, drop_invalid: true };
 
-/// Coordinates that single precision holds, and unit normals that it holds too.
+/// Coordinates and unit normals that single precision represents exactly.
 fn sample() -> Vec<[f64; 6]> {
     let axes = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.6_f32.into(), 0.8_f32.into()]];
     (0..7)
@@ -32,7 +32,7 @@ fn bytes(x: f64, kind: Scalar, big_endian: bool) -> Vec<u8> {
     if big_endian { little.into_iter().rev().collect() } else { little }
 }
 
-/// A ply with an element before the vertices, lists among and after them, and a colour.
+/// A PLY file with an element before the vertices, lists among and after them, and a colour.
 fn ply(format: &str) -> Vec<u8> {
     let points = sample();
     let mut out = format!(
@@ -90,7 +90,7 @@ fn pcd(data: &str) -> Vec<u8> {
          VIEWPOINT 0 0 0 1 0 0 0\nPOINTS {n}\nDATA {data}\n"
     )
     .into_bytes();
-    // for each field the numbers of each point
+    // for each field, its numbers for every point
     let column = |i: usize| -> Vec<Vec<f64>> { points.iter().map(|p| vec![p[i]]).collect() };
     let fields: Vec<(Scalar, Vec<Vec<f64>>)> = vec![
         (Scalar::U32, vec![vec![255.0]; n]),
@@ -121,7 +121,7 @@ fn pcd(data: &str) -> Vec<u8> {
         _ => {
             let plain: Vec<u8> =
                 fields.iter().flat_map(|(kind, f)| of(*kind, &f.concat())).collect();
-            // plain runs only
+            // literal runs only
             let packed: Vec<u8> = plain
                 .chunks(32)
                 .flat_map(|run| std::iter::once(run.len() as u8 - 1).chain(run.iter().copied()))
@@ -178,7 +178,7 @@ fn npy(version: u8, descr: &str, fortran: bool) -> Vec<u8> {
     out
 }
 
-/// One set of points in every format: a name, the ending, the bytes.
+/// The same points in every format: name, extension, and bytes of each file.
 fn files() -> Vec<(String, &'static str, Vec<u8>)> {
     let mut all = Vec::new();
     for format in ["ascii", "binary_little_endian", "binary_big_endian"] {
@@ -209,7 +209,7 @@ fn check(name: &str, found: &FilePoints, normals: bool) {
     assert_eq!((found.n_read, found.n_invalid), (want.len(), 0), "{name}");
     assert_eq!(found.normals.is_some(), normals, "{name}");
     for (n, p) in found.normals.iter().flatten().zip(&want) {
-        // 0.6 and 0.8 in single precision are off by 3e-8
+        // 0.6 and 0.8 in single precision have errors of 3e-8
         assert!((*n - Vec3::new(p[3], p[4], p[5])).max_abs() < 1e-7, "{name}");
         assert!((n.norm() - 1.0).abs() < 1e-15, "{name}");
     }
@@ -225,8 +225,8 @@ fn every_format_gives_the_same_points() {
     }
 }
 
-/// A file that ends before it should, at whatever byte, is refused: only `.xyz`, `.obj` and the last
-/// digits of a text cannot know.
+/// A truncated file is refused, at whatever byte it ends. Truncation cannot be detected in `.xyz`
+/// and `.obj` files, nor in the last digits of text.
 #[test]
 fn files_cut_short_are_refused() {
     for (name, ending, bytes) in files() {
@@ -323,7 +323,7 @@ fn mistakes_have_a_place() {
     refused("npy", array("{'descr': '<f8'}"), Byte(10), &["no `fortran_order`"]);
 }
 
-/// A count of a header is held against the length of the file before anything is set aside for it.
+/// Counts in a header are checked against the length of the file before memory is allocated.
 #[test]
 fn promises_that_a_file_cannot_hold_are_refused() {
     for n in ["1000000000", "4000000000000000000", "18446744073709551615"] {
@@ -336,10 +336,10 @@ fn promises_that_a_file_cannot_hold_are_refused() {
         for format in ["ascii", "binary_little_endian", "binary_big_endian"] {
             let fault = parse(ply(format, "").as_bytes(), "ply", PLAIN).unwrap_err();
             assert!(fault.message.contains(n), "{}", fault.message);
-            // an element that is only skipped
+            // an element that is skipped
             let lists = format!("element face {n}\nproperty list uchar int v\n");
             assert!(parse(ply(format, &lists).as_bytes(), "ply", PLAIN).is_err());
-            // elements without bytes could be counted forever
+            // elements of zero bytes could be counted without end
             let none = format!("element none {n}\n");
             let fault = parse(ply(format, &none).as_bytes(), "ply", PLAIN).unwrap_err();
             assert!(fault.message.contains("no property"), "{}", fault.message);
@@ -349,7 +349,7 @@ fn promises_that_a_file_cannot_hold_are_refused() {
                 "FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH {n}\nHEIGHT 2\nDATA {data}\n0 0 0 0 0 0\n"
             );
             assert!(parse(text.as_bytes(), "pcd", PLAIN).is_err(), "{data}");
-            // no field counts: points without bytes
+            // fields with COUNT 0: points of zero bytes
             let text = text.replace("TYPE", "COUNT 0 0 0\nTYPE");
             assert!(parse(text.as_bytes(), "pcd", PLAIN).is_err(), "{data}");
         }
@@ -362,7 +362,7 @@ fn promises_that_a_file_cannot_hold_are_refused() {
     }
 }
 
-/// Depth cameras write NaN where they see nothing.
+/// Depth cameras write NaN where nothing was seen.
 #[test]
 fn points_that_are_not_finite_are_refused_or_dropped() {
     for word in ["nan", "NaN", "-nan", "-nan(ind)", "1.#QNAN", "inf", "-inf", "1e999"] {
@@ -383,7 +383,7 @@ fn points_that_are_not_finite_are_refused_or_dropped() {
     assert!(fault.message.contains("none of its 1 points"), "{}", fault.message);
 }
 
-/// Programs that know no normals write zeros.
+/// Normals that are all zero count as missing.
 #[test]
 fn normals_that_are_all_zero_are_none() {
     let found = parse(b"0 0 0 0 0 0\n1 1 1 0 0 0\n", "xyz", PLAIN).unwrap();
@@ -405,7 +405,7 @@ fn colours_are_no_normals() {
     assert_eq!(found.points.len(), 1);
 }
 
-/// The generator of Knuth's MMIX: seeded, so that a failure comes back.
+/// Knuth's MMIX generator, seeded, so that failures are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -442,7 +442,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
                 bytes.splice(at..(at + random.below(2) * word.len()).min(n), word.iter().copied());
             }
             4 if at < n => {
-                // digits to other digits: counts, sizes, versions
+                // replace digits by other digits: changes counts, sizes and versions
                 if let Some(k) = bytes[at..].iter().position(u8::is_ascii_digit) {
                     bytes[at + k] = b'0' + random.below(10) as u8;
                 }

@@ -1,7 +1,8 @@
-//! Friction of pairs and who never touches whom, as MuJoCo says it.
+//! Contact settings for MuJoCo: friction of pairs, and excluded pairs.
 //!
-//! Of two shapes MuJoCo takes the greater coefficient. Shapes that never move have the coefficients of most of their pairs; all others
-//! have those of most pairs that move. Pairs with others are named, one by one.
+//! MuJoCo uses the larger coefficient of two shapes. Shapes that never move get the coefficients of
+//! most of their pairs; all others get those of most pairs that move. Pairs with other coefficients
+//! are listed explicitly.
 
 use super::Writer;
 use super::element::Element;
@@ -9,12 +10,12 @@ use quasistep::{Patch, System};
 use quasistep_geometry::Shape;
 use std::collections::BTreeMap;
 
-/// Coefficients of sliding, and of spinning and rolling in m.
+/// Coefficients of sliding (–), torsional (m) and rolling (m) friction.
 type Coefficients = [f64; 3];
 
-/// What MuJoCo is told of contacts.
+/// Contact settings to write.
 pub(super) struct Contacts {
-    /// By shape.
+    /// Coefficients of each shape.
     of_geom: Vec<Coefficients>,
     section: Element,
 }
@@ -24,7 +25,7 @@ impl Contacts {
         let system = writer.system;
         let n = system.geoms().len();
         let fixed: Vec<bool> = system.geoms().iter().map(|geom| !writer.moves(geom.body)).collect();
-        // what is not written touches nothing there
+        // clouds are not written, so they collide with nothing in MuJoCo
         let written = |k: &usize| !matches!(system.geoms()[*k].shape, Shape::Cloud(_));
         let all = (0..n).filter(written).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
         let all = all.filter(|(_, b)| written(b));
@@ -57,13 +58,13 @@ impl Contacts {
         Self { of_geom, section }
     }
 
-    /// A shape with its friction.
+    /// Adds friction to the element of a shape.
     pub fn on(&self, index: usize, geom: Element) -> Element {
         let own = self.of_geom[index];
         geom.with("condim", dimensions(&own)).numbers("friction", own)
     }
 
-    /// Pairs with friction of their own, and pairs that never touch.
+    /// The `<contact>` section: pairs with their own friction, and excluded pairs.
     pub fn section(self) -> Element {
         self.section
     }
@@ -75,7 +76,7 @@ fn coefficients(system: &System, a: usize, b: usize) -> Coefficients {
     [friction.mu, spin, friction.mu_roll]
 }
 
-/// Dimensions of a contact with these coefficients.
+/// Contact dimension (`condim`) for these coefficients.
 fn dimensions([slide, spin, roll]: &Coefficients) -> usize {
     match () {
         () if *roll > 0.0 => 6,
@@ -85,7 +86,7 @@ fn dimensions([slide, spin, roll]: &Coefficients) -> usize {
     }
 }
 
-/// The coefficients that most of some pairs have; of as many the first in their order.
+/// The most frequent coefficients of some pairs; at a tie the smallest in their order.
 fn usual<'p>(pairs: impl Iterator<Item = &'p (usize, usize, Coefficients)>) -> Coefficients {
     let mut seen: BTreeMap<[u64; 3], usize> = BTreeMap::new();
     for (_, _, own) in pairs {
@@ -95,7 +96,7 @@ fn usual<'p>(pairs: impl Iterator<Item = &'p (usize, usize, Coefficients)>) -> C
     most.map_or([0.0; 3], |(own, _)| own.map(f64::from_bits))
 }
 
-/// Names the pairs of bodies that never touch, but for those that MuJoCo knows of: of a body and its parent.
+/// Adds excluded body pairs, except a body and its parent, which MuJoCo excludes by itself.
 fn exclude(writer: &mut Writer<'_>, pairs: &[(usize, usize, Coefficients)], section: &mut Element) {
     let system = writer.system;
     let model = system.model();
@@ -124,7 +125,7 @@ fn exclude(writer: &mut Writer<'_>, pairs: &[(usize, usize, Coefficients)], sect
     }
 }
 
-/// What MuJoCo's contacts have no word for.
+/// Records contact properties that MuJoCo does not support.
 fn told(writer: &mut Writer<'_>, pairs: &[(usize, usize, Coefficients)]) {
     let system = writer.system;
     let count = |has: &dyn Fn(&quasistep::Friction) -> bool| {

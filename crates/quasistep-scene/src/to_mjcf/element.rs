@@ -1,4 +1,4 @@
-//! XML as it is written: elements with attributes, indented.
+//! XML output: indented elements with attributes.
 
 use std::fmt::Write as _;
 
@@ -19,13 +19,13 @@ impl Element {
         self.tag
     }
 
-    /// With an attribute more.
+    /// Adds an attribute.
     pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
         self.set(name, value);
         self
     }
 
-    /// With an attribute of numbers more.
+    /// Adds an attribute that is a list of numbers.
     pub fn numbers(self, name: &'static str, values: impl IntoIterator<Item = f64>) -> Self {
         let words: Vec<String> = values.into_iter().map(|x| x.to_string()).collect();
         self.with(name, words.join(" "))
@@ -36,7 +36,7 @@ impl Element {
         self.attributes.push((name, value.to_string()));
     }
 
-    /// The text, each element on a line of its own.
+    /// Writes the element as text, one element per line.
     pub fn write(&self, depth: usize, text: &mut String) {
         let indent = "  ".repeat(depth);
         let _ = write!(text, "{indent}<{}", self.tag);

@@ -1,10 +1,10 @@
-//! Closed loops, couplings and joints that follow others as `<equality>`.
+//! Loop closures, couplings and mimic joints as `<equality>`.
 
 use super::element::Element;
 use super::placed;
 use quasistep::{Constraint, ConstraintKind, System};
 
-/// Adds the sites between which constraints of frames are, to the elements of their bodies.
+/// Adds the sites used by frame constraints to the elements of their bodies.
 pub(super) fn add_sites(system: &System, bodies: &mut [Element]) {
     for constraint in system.constraints() {
         let (ConstraintKind::Connect { a, b } | ConstraintKind::Weld { a, b }) = &constraint.kind
@@ -22,7 +22,7 @@ fn site_names(constraint: &Constraint) -> [String; 2] {
     ["a", "b"].map(|end| format!("{}.{end}", constraint.name))
 }
 
-/// `<tendon>`: a sum of coordinates for each coupling; and `<equality>`.
+/// The sections `<tendon>`, with one tendon per coupling, and `<equality>`.
 pub(super) fn sections(system: &System) -> [Element; 2] {
     let model = system.model();
     let (mut tendons, mut equality) = (Element::new("tendon"), Element::new("equality"));

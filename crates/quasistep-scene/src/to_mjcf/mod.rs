@@ -1,7 +1,8 @@
-//! A scene as an MJCF file, for people who go on in MuJoCo, and what of it MJCF has no counterpart for.
+//! Writes a scene as an MJCF file, and lists what MJCF cannot represent.
 //!
-//! Bodies keep their names, as do joints; a planar joint becomes `joint.x`, `joint.y` and `joint.theta`. Springs to commands become
-//! position servos. The keyframe `start` holds the start and the commands there.
+//! Bodies and joints keep their names; a planar joint becomes `joint.x`, `joint.y` and
+//! `joint.theta`. Drive springs become position servos. The keyframe `start` holds the start state
+//! and commands.
 
 mod contact;
 mod element;
@@ -16,11 +17,13 @@ use quasistep_math::Pose;
 use quasistep_model::{Body, BodyInertia, JointKind, Model, WORLD};
 use std::collections::BTreeMap;
 
-/// Time step of the file, in s, at most: MuJoCo carries velocities over, and its own default is this size.
+/// Largest time step of the file, in s: MuJoCo's default, because its motion is dynamic.
 const LONGEST_STEP: f64 = 0.002;
-/// Mass and moment of inertia of what moves and has none, in kg and kg·m²: MuJoCo asks for more than 1e-15.
+/// Mass (kg) and moment of inertia (kg·m²) given to moving bodies that have none; MuJoCo requires
+/// more than 1e-15.
 const LEAST_INERTIA: f64 = 1e-8;
-/// Stiffness of the servo in place of a prescribed joint, in N/m and N·m/rad: that of the `impedance` fallback of a step.
+/// Stiffness of the servo that replaces a prescribed joint, in N/m and N·m/rad: that of the step
+/// fallback `impedance`.
 const SERVO: f64 = 1000.0;
 
 /// A scene in another format.
@@ -28,12 +31,12 @@ const SERVO: f64 = 1000.0;
 pub struct Converted {
     /// The file's text.
     pub text: String,
-    /// What the format has no counterpart for, and what was done about it, a sentence each.
+    /// What the format cannot represent, and what was done instead, one sentence each.
     pub lost: Vec<String>,
 }
 
 impl Scene {
-    /// This scene as an MJCF file.
+    /// Writes this scene as an MJCF file.
     pub fn to_mjcf(&self) -> Converted {
         let mut writer = Writer { scene: self, system: &self.system, lost: BTreeMap::new() };
         let root = writer.root();
@@ -46,7 +49,7 @@ impl Scene {
 struct Writer<'s> {
     scene: &'s Scene,
     system: &'s System,
-    /// Names of what has no counterpart, by what is said of them.
+    /// Names of things that cannot be represented, by message.
     lost: BTreeMap<&'static str, Vec<String>>,
 }
 
@@ -92,11 +95,11 @@ impl Writer<'_> {
             }
         }
         equality::add_sites(self.system, &mut bodies);
-        // children stand within their parents: the last bodies first
+        // last bodies first: children are moved into their parents' elements
         for index in (1..model.n_bodies()).rev() {
             if let Some(element) = bodies.pop() {
                 let parent = self.parent(index);
-                // behind the parent's own joints and shapes, in the order of the scene
+                // after the parent's own joints and shapes, in scene order
                 let siblings = &mut bodies[parent].children;
                 let at = siblings.iter().position(Element::is_body).unwrap_or(siblings.len());
                 siblings.insert(at, element);
@@ -121,7 +124,7 @@ impl Writer<'_> {
         root
     }
 
-    /// The body on which another one hangs in the file: free bodies hang on the world alone.
+    /// Index of the parent body in the file; free bodies are children of the world.
     fn parent(&self, index: usize) -> usize {
         let body = self.system.model().body(index);
         if body.joint == JointKind::Free { WORLD } else { body.parent }
@@ -175,7 +178,7 @@ impl Writer<'_> {
         element
     }
 
-    /// Dry friction of a slide on its support where it starts, in N.
+    /// Dry friction of a slide on its support at the start, in N.
     fn support(&mut self, index: usize) -> f64 {
         let model = self.system.model();
         let body = model.body(index);
@@ -190,7 +193,8 @@ impl Writer<'_> {
         support.friction * model.support_load(&kin, index, gravity).load
     }
 
-    /// Damping of each dof of a body's joint: of its resistance, and of the drive that resists its velocity.
+    /// Damping of each dof of a body's joint, in N·s/m or N·m·s/rad: its resistance, plus the
+    /// damping of its drive.
     fn damping(&self, index: usize) -> Vec<f64> {
         let body = self.system.model().body(index);
         let mut damping = body.resistance.damping.clone();
@@ -203,8 +207,8 @@ impl Writer<'_> {
         damping
     }
 
-    /// Inertia that a driven dof without mass needs, in kg or kg·m²: MuJoCo takes a servo's spring explicitly, and that is stable while
-    /// `h² kp` is less than four times the inertia.
+    /// Least inertia of a driven dof without mass, in kg or kg·m². MuJoCo integrates a servo's
+    /// spring explicitly, which is stable while `h² kp` is less than four times the inertia.
     fn least_armature(&self, index: usize, dof: usize) -> f64 {
         let h = self.time_step();
         match &self.system.roles()[index] {
@@ -218,7 +222,7 @@ impl Writer<'_> {
         self.scene.params.time_step.min(LONGEST_STEP)
     }
 
-    /// True if a joint between the world and this body moves.
+    /// True if a joint between the world and this body can move.
     fn moves(&self, index: usize) -> bool {
         let model = self.system.model();
         let mut at = index;
@@ -318,7 +322,7 @@ impl Writer<'_> {
         actuators
     }
 
-    /// Joints of the file with a torque command, and its size at the start.
+    /// Joints with a torque command, by name in the file, and the torque at the start.
     fn motors(&self) -> Vec<(String, f64)> {
         let names = self.system.model().coordinate_names();
         let all = self.scene.torques().iter();
@@ -327,12 +331,12 @@ impl Writer<'_> {
         all.filter(|(name, _)| joints.iter().any(|(joint, ..)| joint == name)).collect()
     }
 
-    /// The start, and the commands there.
+    /// The keyframe with the start state and commands.
     fn keyframe(&self) -> Element {
         let (model, q) = (self.system.model(), &self.scene.start.q);
         let mut kin = model.create_kinematics();
         model.kinematics(q, &mut kin);
-        // MuJoCo orders joints by a walk through the tree, each body before its children
+        // MuJoCo's joint order: depth first, each body before its children
         let order = walk(self.system.model(), &|index| self.parent(index));
         let mut qpos = Vec::new();
         for index in order {
@@ -372,7 +376,7 @@ impl Writer<'_> {
     }
 }
 
-/// Bodies but the world, each before its children, depth first.
+/// Indices of all bodies except the world, depth first, parents before children.
 fn walk(model: &Model, parent: &dyn Fn(usize) -> usize) -> Vec<usize> {
     let n = model.n_bodies();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); n];
@@ -388,7 +392,8 @@ fn walk(model: &Model, parent: &dyn Fn(usize) -> usize) -> Vec<usize> {
     order
 }
 
-/// Joints of the file for one of ours, of one dof each but for a ball: name, type and axis; none of a fixed or free one.
+/// Joints of the file for a body's joint: name, type and axis of each. One per dof, except for a
+/// ball; none for a fixed or free joint.
 fn joints(body: &Body) -> Vec<(String, &'static str, Option<[f64; 3]>)> {
     let name = body.joint_name.clone();
     match body.joint {
@@ -423,7 +428,7 @@ fn inertial(inertia: &BodyInertia, moves: bool) -> Option<Element> {
     Some(own.numbers("fullinertia", moments))
 }
 
-/// An element at a pose.
+/// Adds a pose to an element.
 fn placed(element: Element, X: &Pose) -> Element {
     element.numbers("pos", X.translation.to_array()).numbers("quat", X.rotation.to_array())
 }
@@ -433,7 +438,7 @@ impl Element {
         self.tag() == "body"
     }
 
-    /// False for a section without entries.
+    /// False for a section without children.
     fn is_whole(&self) -> bool {
         let sections = ["asset", "contact", "tendon", "equality", "actuator"];
         !(self.children.is_empty() && sections.contains(&self.tag()))

@@ -1,5 +1,5 @@
-//! Scenes from texts, and what is said of mistakes in them.
-// each test has a use for its own part
+//! Helpers for tests of scenes given as text, and of their errors.
+// each test uses only a part
 #![allow(dead_code)]
 
 use quasistep_scene::{Scene, SceneError};
@@ -26,13 +26,13 @@ pub fn expect(result: Result<Scene, SceneError>, place: &str, words: &[&str]) {
     assert_eq!(error.lines().count(), 1, "{error}");
 }
 
-/// The complaint about a scene, which must name this place and say all of these words.
+/// Checks the error of a scene: it must name this place and contain all of these words.
 #[track_caller]
 pub fn complaint(text: &str, place: &str, words: &[&str]) {
     expect(parse_with(text, &[]), place, words);
 }
 
-/// A folder of its own for a test, gone when the test ends.
+/// A separate folder for a test, removed when dropped.
 pub struct Folder(pub PathBuf);
 
 impl Folder {

@@ -1,30 +1,30 @@
-//! Ends and ticks of an axis.
+//! Ranges and ticks of axes.
 
 use super::{Axis, Scale};
 
-/// An axis laid on a stretch of pixels.
+/// An axis mapped to a range of pixels.
 pub(super) struct Laid {
     pub scale: Scale,
-    /// Ends of the axis, low < high; both > 0 on a logarithmic axis.
+    /// Range of values, low < high; both > 0 on a logarithmic axis.
     pub range: [f64; 2],
-    /// Pixels of the two ends.
+    /// Pixel coordinates of both ends.
     pub pixels: [f64; 2],
 }
 
-/// A tick: where, its text (empty on minor ticks).
+/// A tick: its value and text; the text is empty for minor ticks.
 pub(super) struct Tick {
     pub at: f64,
     pub text: String,
 }
 
 impl Laid {
-    /// Pixel of a value; `None` if it has no place on this axis.
+    /// Pixel coordinate of a value; `None` if it is not finite on this axis.
     pub fn pixel(&self, v: f64) -> Option<f64> {
         let (v, [low, high]) = match self.scale {
             Scale::Linear => (v, self.range),
             Scale::Log => (v.log10(), self.range.map(f64::log10)),
         };
-        // log10 of 0 is -inf, of a negative number NaN
+        // log10 of 0 is −inf, of a negative number NaN
         if !v.is_finite() {
             return None;
         }
@@ -32,7 +32,7 @@ impl Laid {
         Some(self.pixels[0] + u * (self.pixels[1] - self.pixels[0]))
     }
 
-    /// About `target` ticks with texts, and minor ones between them.
+    /// About `target` ticks with text, and minor ticks between them.
     pub fn ticks(&self, target: f64) -> Vec<Tick> {
         match self.scale {
             Scale::Linear => linear_ticks(self.range, target),
@@ -41,7 +41,7 @@ impl Laid {
     }
 }
 
-/// Ends of an axis from the values on it, if it names none: a little room at both ends.
+/// Range of an axis from its values, with some room at both ends, unless the axis gives a range.
 pub(super) fn range(axis: &Axis, values: impl Iterator<Item = f64>, room: f64) -> [f64; 2] {
     let usable = |v: f64| v.is_finite() && (axis.scale == Scale::Linear || v > 0.0);
     if let Some([low, high]) = axis.range
@@ -63,7 +63,7 @@ pub(super) fn range(axis: &Axis, values: impl Iterator<Item = f64>, room: f64) -
             }
         }
         Scale::Linear => {
-            // a constant gets a window that shows it is constant, not its rounding noise
+            // for a constant use a wide range, which does not magnify rounding noise
             let size = low.abs().max(high.abs());
             let spread = high - low;
             if spread <= 1e-9 * size || spread == 0.0 {
@@ -80,7 +80,7 @@ pub(super) fn range(axis: &Axis, values: impl Iterator<Item = f64>, room: f64) -
     }
 }
 
-/// The number of the form 1, 2 or 5 times a power of ten that gives about `target` steps.
+/// The number 1, 2 or 5 times a power of ten that divides `spread` into about `target` steps.
 pub(crate) fn nice_step(spread: f64, target: f64) -> f64 {
     let raw = spread / target.max(1.0);
     let power = 10_f64.powf(raw.log10().floor());
@@ -101,7 +101,8 @@ fn linear_ticks([low, high]: [f64; 2], target: f64) -> Vec<Tick> {
     let mut step = nice_step(high - low, target);
     let ends = |step: f64| [(low / step - 1e-9).ceil(), (high / step + 1e-9).floor()];
     let [mut first, mut last] = ends(step);
-    // one tick alone gives no scale; NaN and an empty range end here. 0.39, not 0.4: that of 5 is 2 but for rounding
+    // reduce the step until there are two ticks; the loop also ends for NaN and an empty range. The
+    // factor is 0.39 because 0.4 · 5 equals 2 only up to rounding
     while high > low && last - first < 1.0 {
         step = nice_step(0.39 * step, 1.0);
         [first, last] = ends(step);
@@ -116,7 +117,8 @@ fn linear_ticks([low, high]: [f64; 2], target: f64) -> Vec<Tick> {
         .collect()
 }
 
-/// As many decimals as the step needs; powers of ten for the very large and very small.
+/// Text of a tick with as many decimals as the step needs; in scientific notation if very large or
+/// small.
 fn tick_text(v: f64, step: f64, largest: f64) -> String {
     if v.abs() < 1e-9 * step {
         return "0".to_owned();
@@ -135,7 +137,7 @@ fn tick_text(v: f64, step: f64, largest: f64) -> String {
 fn log_ticks([low, high]: [f64; 2], target: f64) -> Vec<Tick> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let decades = high.log10() - low.log10();
-    // few decades: 2 and 5 get texts too; many: every second or third power only
+    // for few decades, 2 and 5 have text too; for many, only every second or third power
     let stride = (decades / target.max(1.0)).ceil().max(1.0) as i32;
     let mut ticks = Vec::new();
     for power in first..=last {
@@ -177,7 +179,7 @@ mod tests {
             ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"].map(|t| if t == "0.0" { "0" } else { t })
         );
         assert_eq!(texts(&linear_ticks([-13.0, 29.0], 5.0)), ["\u{2212}10", "0", "10", "20"]);
-        // one tick alone would give no scale
+        // a single tick would not show the scale
         assert_eq!(
             texts(&linear_ticks([-0.041, 0.032], 1.9)),
             ["\u{2212}0.04", "\u{2212}0.02", "0", "0.02"]

@@ -1,4 +1,4 @@
-//! Line plots as SVG: axes, legends, several panels, and the marks that figures of papers need.
+//! Line plots as SVG: axes, legends, several panels, and annotations for figures in papers.
 //!
 //! ```
 //! use quasistep_view::plot::{Axis, Figure, Line, Panel, Series};
@@ -12,43 +12,43 @@
 //! assert!(figure.to_svg().starts_with("<svg"));
 //! ```
 //!
-//! Plain data in, text out: no font is measured (text widths are estimates) and no file is opened.
-//! Points that are not finite break a line; on a logarithmic axis so do values ≤ 0.
+//! No fonts are measured (text widths are estimates), and no files are opened. A line is
+//! interrupted at points that are not finite, and at values ≤ 0 on a logarithmic axis.
 
 mod axis;
 mod svg;
 
 pub(crate) use axis::nice_step;
 
-/// A figure: panels in rows of `columns`, each row as high as its highest panel.
+/// A figure: panels in rows of `columns`. Each row is as high as its highest panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Title above all panels; empty for none.
     pub title: String,
-    /// Width of the picture, px.
+    /// Width of the picture, in px.
     pub width: f64,
-    /// Panels side by side before a new row starts, ≥ 1.
+    /// Number of panels per row, ≥ 1.
     pub columns: usize,
-    /// The panels, row by row.
+    /// Panels, row by row.
     pub panels: Vec<Panel>,
 }
 
-/// One pair of axes with what is drawn in it.
+/// A pair of axes with its series and annotations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     /// Title of the panel; empty for none.
     pub title: String,
-    /// Height of the panel with its labels and legend, px.
+    /// Height of the panel including labels and legend, in px.
     pub height: f64,
     /// Horizontal axis.
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
-    /// One unit is equally long on both axes: for cones and shapes.
+    /// True if both axes have the same scale.
     pub equal_aspect: bool,
     /// Lines and markers.
     pub series: Vec<Series>,
-    /// Everything else; drawn in order, polygons and bands beneath the series.
+    /// Annotations, drawn in order; bands and polygons are below the series.
     pub marks: Vec<Mark>,
 }
 
@@ -59,146 +59,146 @@ pub struct Axis {
     pub label: String,
     /// Linear or logarithmic.
     pub scale: Scale,
-    /// Ends of the axis; `None` takes them from the data.
+    /// Range of the axis; `None` to compute it from the data.
     pub range: Option<[f64; 2]>,
 }
 
-/// How numbers become lengths.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal differences are equally long.
+    /// Linear.
     Linear,
-    /// Equal ratios are equally long; base 10.
+    /// Logarithmic, base 10.
     Log,
 }
 
-/// A line through points, or markers on them, or both.
+/// A series of points, drawn as a line, as markers, or both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name in the legend; empty leaves it out.
+    /// Name in the legend; not listed if empty.
     pub label: String,
     /// Horizontal values.
     pub x: Vec<f64>,
-    /// Vertical values, as many as `x`; surplus entries of the longer one are not drawn.
+    /// Vertical values. If the lengths of `x` and `y` differ, surplus values are not drawn.
     pub y: Vec<f64>,
-    /// Colour; `None` takes the next one of [`PALETTE`].
+    /// Colour; `None` for the next one of [`PALETTE`].
     pub color: Option<Color>,
-    /// The line.
+    /// Style of the line.
     pub line: Line,
-    /// The markers.
+    /// Style of the markers.
     pub marker: Marker,
-    /// Width of the line, px.
+    /// Width of the line, in px.
     pub width: f64,
 }
 
-/// How a line is stroked.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// No line: markers only.
+    /// No line, only markers.
     None,
-    /// Unbroken.
+    /// Solid line.
     Solid,
-    /// Dashes.
+    /// Dashed line.
     Dashed,
-    /// Dots.
+    /// Dotted line.
     Dotted,
-    /// Unbroken; each value holds until the next point.
+    /// Solid steps: each value is held until the next point.
     Steps,
 }
 
-/// What is drawn on each point.
+/// Marker drawn at each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// Nothing.
+    /// No marker.
     None,
-    /// A disc.
+    /// Filled circle.
     Circle,
-    /// A square.
+    /// Filled square.
     Square,
-    /// A triangle.
+    /// Filled triangle.
     Triangle,
-    /// A cross of two strokes.
+    /// Diagonal cross.
     Cross,
-    /// A ring.
+    /// Open circle.
     Ring,
 }
 
-/// Something in a panel that is no series. Positions are in the units of the axes.
+/// An annotation of a panel. Positions are in axis units.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     /// A thin dashed line from bottom to top.
     Vertical {
-        /// Where.
+        /// Position on the horizontal axis.
         x: f64,
         /// Text at its top; empty for none.
         label: String,
     },
     /// A thin dashed line from left to right.
     Horizontal {
-        /// Where.
+        /// Position on the vertical axis.
         y: f64,
         /// Text at its right end; empty for none.
         label: String,
     },
-    /// A shaded stretch of the horizontal axis.
+    /// A shaded range of the horizontal axis.
     Band {
-        /// From where to where.
+        /// Ends of the range.
         x: [f64; 2],
-        /// Colour, drawn with little opacity.
+        /// Colour, drawn at low opacity.
         color: Color,
         /// Text at its top; empty for none.
         label: String,
     },
     /// A shaded region.
     Polygon {
-        /// Its corners.
+        /// Corners.
         points: Vec<[f64; 2]>,
-        /// Colour of the inside and the outline.
+        /// Colour of fill and outline.
         color: Color,
-        /// Opacity of the inside, 0 to 1.
+        /// Opacity of the fill, from 0 to 1.
         opacity: f64,
-        /// Name in the legend; empty leaves it out.
+        /// Name in the legend; not listed if empty.
         label: String,
     },
     /// An arrow.
     Arrow {
-        /// Its tail.
+        /// Position of the tail.
         from: [f64; 2],
-        /// Its head.
+        /// Position of the head.
         to: [f64; 2],
-        /// Its colour.
+        /// Colour of the arrow.
         color: Color,
         /// Text beside its head; empty for none.
         label: String,
     },
-    /// A text centred on a point.
+    /// Text centred at a point.
     Text {
-        /// Where.
+        /// Position of the centre.
         at: [f64; 2],
-        /// What.
+        /// The text.
         text: String,
-        /// Its colour.
+        /// Colour of the text.
         color: Color,
     },
 }
 
-/// Red, green, blue.
+/// A colour: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Color(pub u8, pub u8, pub u8);
 
 impl Color {
-    /// Text and axes.
+    /// Colour of text and axes.
     pub const INK: Self = Self(38, 43, 51);
-    /// Ticks, thin lines.
+    /// Colour of ticks and thin lines.
     pub const GREY: Self = Self(112, 120, 132);
 
-    /// `#rrggbb`.
+    /// The colour as `#rrggbb`.
     pub fn hex(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
     }
 }
 
-/// Colours of series that name none, told apart by most eyes.
+/// Default colours of series, distinguishable by most people.
 pub const PALETTE: [Color; 10] = [
     Color(43, 107, 176),
     Color(224, 118, 38),
@@ -218,32 +218,32 @@ impl Figure {
         Self { title: title.into(), width: 760.0, columns: 1, panels: Vec::new() }
     }
 
-    /// With one more panel.
+    /// Adds a panel.
     pub fn panel(mut self, panel: Panel) -> Self {
         self.panels.push(panel);
         self
     }
 
-    /// With so many panels side by side.
+    /// Sets the number of panels per row.
     pub fn columns(mut self, columns: usize) -> Self {
         self.columns = columns;
         self
     }
 
-    /// With this width, px.
+    /// Sets the width, in px.
     pub fn width(mut self, width: f64) -> Self {
         self.width = width;
         self
     }
 
-    /// The picture as one SVG element, complete and self-contained.
+    /// The figure as one self-contained SVG element.
     pub fn to_svg(&self) -> String {
         svg::figure(self)
     }
 }
 
 impl Panel {
-    /// Empty axes, 300 px high.
+    /// An empty panel, 300 px high.
     pub fn new(x: Axis, y: Axis) -> Self {
         Self {
             title: String::new(),
@@ -256,31 +256,31 @@ impl Panel {
         }
     }
 
-    /// With a title.
+    /// Sets the title.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// With this height, px.
+    /// Sets the height, in px.
     pub fn height(mut self, height: f64) -> Self {
         self.height = height;
         self
     }
 
-    /// With one unit equally long on both axes.
+    /// Gives both axes the same scale.
     pub fn equal_aspect(mut self) -> Self {
         self.equal_aspect = true;
         self
     }
 
-    /// With one more series.
+    /// Adds a series.
     pub fn series(mut self, series: Series) -> Self {
         self.series.push(series);
         self
     }
 
-    /// With one more mark.
+    /// Adds an annotation.
     pub fn mark(mut self, mark: Mark) -> Self {
         self.marks.push(mark);
         self
@@ -288,17 +288,17 @@ impl Panel {
 }
 
 impl Axis {
-    /// A linear axis with its ends from the data.
+    /// A linear axis with its range from the data.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Linear, range: None }
     }
 
-    /// A logarithmic axis with its ends from the data.
+    /// A logarithmic axis with its range from the data.
     pub fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log, range: None }
     }
 
-    /// With these ends.
+    /// Sets the range.
     pub fn range(mut self, low: f64, high: f64) -> Self {
         self.range = Some([low, high]);
         self
@@ -306,7 +306,7 @@ impl Axis {
 }
 
 impl Series {
-    /// A solid line without markers.
+    /// A series with a solid line and no markers.
     pub fn new(label: impl Into<String>, x: &[f64], y: &[f64]) -> Self {
         Self {
             label: label.into(),
@@ -319,25 +319,25 @@ impl Series {
         }
     }
 
-    /// With this colour.
+    /// Sets the colour.
     pub fn color(mut self, color: Color) -> Self {
         self.color = Some(color);
         self
     }
 
-    /// With this line.
+    /// Sets the line style.
     pub fn line(mut self, line: Line) -> Self {
         self.line = line;
         self
     }
 
-    /// With these markers.
+    /// Sets the markers.
     pub fn marker(mut self, marker: Marker) -> Self {
         self.marker = marker;
         self
     }
 
-    /// With this line width, px.
+    /// Sets the line width, in px.
     pub fn width(mut self, width: f64) -> Self {
         self.width = width;
         self

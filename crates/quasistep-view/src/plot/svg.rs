@@ -1,12 +1,12 @@
-//! Figures as SVG text.
+//! Renders figures as SVG text.
 
 use super::axis::{Laid, range};
 use super::{Color, Figure, Line, Mark, Marker, PALETTE, Panel, Series};
 use std::fmt::Write as _;
 
-/// Font size of labels and legends, px.
+/// Font size of labels and legends, in px.
 const FONT: f64 = 12.0;
-/// Estimated width of a character in units of the font size, Helvetica-like fonts.
+/// Estimated width of a character, as a multiple of the font size, for fonts like Helvetica.
 const CHARACTER: f64 = 0.54;
 const LEGEND_ROW: f64 = 18.0;
 
@@ -44,7 +44,7 @@ pub(super) fn figure(figure: &Figure) -> String {
     out
 }
 
-/// Draws a panel into the box `[x, y, width, height]`.
+/// Draws a panel into the box `[x, y, width, height]`, in px.
 fn panel(out: &mut String, p: &Panel, [x0, y0, w, h]: [f64; 4], id: usize) {
     let colors = series_colors(p);
     let entries = legend_entries(p, &colors);
@@ -110,7 +110,7 @@ fn panel(out: &mut String, p: &Panel, [x0, y0, w, h]: [f64; 4], id: usize) {
     for mark in &p.marks {
         annotate(out, mark, &x_axis, &y_axis, id);
     }
-    // axes last: they stay crisp above the data
+    // draw axes last, so that data do not cover them
     line(out, [left, bottom], [right, bottom], &format!("stroke=\"{grey}\" stroke-width=\"1.2\""));
     line(out, [left, top], [left, bottom], &format!("stroke=\"{grey}\" stroke-width=\"1.2\""));
     text(out, [0.5 * (left + right), bottom + 36.0], "middle", "", &p.x.label);
@@ -122,7 +122,7 @@ fn panel(out: &mut String, p: &Panel, [x0, y0, w, h]: [f64; 4], id: usize) {
     legend(out, &entries, &rows, [left, legend_top]);
 }
 
-/// Shrinks the drawing area until one unit is equally long on both axes.
+/// Shrinks the drawing area until both axes have the same scale.
 fn make_equal(x: &mut Laid, y: &mut Laid) {
     let per_x = (x.pixels[1] - x.pixels[0]) / (x.range[1] - x.range[0]);
     let per_y = (y.pixels[0] - y.pixels[1]) / (y.range[1] - y.range[0]);
@@ -176,7 +176,7 @@ fn draw_series(out: &mut String, s: &Series, color: Color, x: &Laid, y: &Laid) {
         s.x.iter().zip(&s.y).map(|(a, b)| Some([x.pixel(*a)?, y.pixel(*b)?])).collect();
     if s.line != Line::None {
         let mut d = String::new();
-        // last point drawn; the pen is up where this is None
+        // last point drawn; `None` if the line is interrupted
         let mut pen: Option<[f64; 2]> = None;
         for (i, point) in points.iter().enumerate() {
             let Some([px, py]) = *point else {
@@ -188,7 +188,7 @@ fn draw_series(out: &mut String, s: &Series, color: Color, x: &Laid, y: &Laid) {
                 None => {
                     let _ = write!(d, "M{px:.2} {py:.2}");
                 }
-                // points that fall on the one before say nothing more
+                // skip points that nearly coincide with the previous one
                 Some([qx, qy]) if !ends && (px - qx).abs() < 0.4 && (py - qy).abs() < 0.4 => {
                     continue;
                 }
@@ -253,7 +253,7 @@ fn marker(out: &mut String, kind: Marker, [x, y]: [f64; 2], color: Color) {
     };
 }
 
-/// Regions: beneath the series, cut at the axes.
+/// Draws bands and polygons below the series, clipped at the axes.
 fn shade(out: &mut String, mark: &Mark, x: &Laid, y: &Laid) {
     match mark {
         Mark::Band { x: ends, color, .. } => {
@@ -284,7 +284,7 @@ fn shade(out: &mut String, mark: &Mark, x: &Laid, y: &Laid) {
     }
 }
 
-/// Lines, arrows and texts: above the series.
+/// Draws lines, arrows and texts above the series.
 fn annotate(out: &mut String, mark: &Mark, x: &Laid, y: &Laid, id: usize) {
     let (left, right) = (x.pixels[0], x.pixels[1]);
     let (bottom, top) = (y.pixels[0], y.pixels[1]);
@@ -331,7 +331,7 @@ fn arrow(out: &mut String, a: [f64; 2], b: [f64; 2], color: Color, id: usize) {
         return;
     }
     let u = [d[0] / length, d[1] / length];
-    // a head of 9 px, smaller on short arrows so that they still point
+    // arrow heads have 9 px, less on short arrows
     let head = 9.0_f64.min(0.6 * length);
     let base = [b[0] - head * u[0], b[1] - head * u[1]];
     let side = [-0.42 * head * u[1], 0.42 * head * u[0]];
@@ -352,7 +352,7 @@ fn arrow(out: &mut String, a: [f64; 2], b: [f64; 2], color: Color, id: usize) {
     );
 }
 
-/// What a line of the legend shows before its words.
+/// Symbol of a legend entry.
 enum Swatch {
     Series(Line, Marker),
     Area,
@@ -383,7 +383,7 @@ fn entry_width(e: &Entry) -> f64 {
     28.0 + text_width(e.label) + 16.0
 }
 
-/// How many entries stand on each row of a legend so wide.
+/// Number of entries in each row of a legend with this width (px).
 fn legend_rows(entries: &[Entry], width: f64) -> Vec<usize> {
     let mut rows = Vec::new();
     let mut used = 0.0;
@@ -461,7 +461,7 @@ fn text(out: &mut String, at: [f64; 2], anchor: &str, style: &str, words: &str) 
     );
 }
 
-/// Text as XML content; control characters that XML 1.0 cannot hold become U+FFFD.
+/// Escapes text for XML; control characters that XML 1.0 does not allow become U+FFFD.
 fn escape(s: &str) -> String {
     let mut out = String::with_capacity(s.len());
     for c in s.chars() {

@@ -1,4 +1,4 @@
-//! Light, shadow, planes, arrows: from a frame to pixels.
+//! Renders a frame to pixels: lighting, shadows, planes, arrows.
 
 use super::mesh::{Triangle, arc, arrow, triangles};
 use super::raster::{Sample, View};
@@ -7,12 +7,12 @@ use crate::bounds::{Bounds, bounds};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{Contact, DrawnGeometry, Mode, Recording};
 
-/// Samples per pixel along each side.
+/// Samples per pixel along each axis.
 const FINE: usize = 2;
-/// Samples of the shadow map along each side.
+/// Size of the shadow map along each axis, in samples.
 const SHADOW: usize = 2048;
 
-/// A plane with its pose, grid and reach.
+/// A plane with its pose, grid and extent.
 struct Plane {
     X_WG: Pose,
     color: Vec3,
@@ -20,14 +20,14 @@ struct Plane {
     step: f64,
 }
 
-/// Dots of a cloud with their normals; always opaque.
+/// Opaque dots of a cloud with normals.
 struct Dots {
     points: Vec<(Vec3, Vec3)>,
     width: f64,
     color: Vec3,
 }
 
-/// Everything that is drawn, in world coordinates.
+/// Everything to be drawn, in world coordinates.
 struct World {
     dots: Vec<Dots>,
     solids: Vec<(Vec<Triangle>, Vec3, f64)>,
@@ -36,7 +36,7 @@ struct World {
     fit: Bounds,
 }
 
-/// Pixels of a picture, rgb, row by row from the top.
+/// Renders a frame; RGB pixels, row by row from the top.
 pub(super) fn picture(
     r: &Recording,
     frame: usize,
@@ -64,7 +64,7 @@ fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {
         let color = linear(Vec3::new(red, green, blue));
         if matches!(shape.geometry, DrawnGeometry::HalfSpace) {
             let flat = X_WG.rotation.rotate(Vec3::Z).z > 0.99;
-            // a wall that ran to the horizon would hide the scene
+            // a vertical plane that extends to the horizon would hide the scene
             let reach = if flat { 9.0 } else { 1.4 } * fit.radius;
             let step = crate::plot::nice_step(fit.radius, 4.0);
             world.planes.push(Plane { X_WG, color, reach, step });
@@ -104,8 +104,8 @@ fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {
     world
 }
 
-/// A contact's point and arrows, where its body has carried the point at the end of the step; `spin`
-/// is its share of the largest torque about a normal.
+/// Adds point and arrows of a contact, at the point where its body has carried it at the end of the
+/// step. `spin` is its torque relative to the largest torque about a normal.
 fn push_contact(world: &mut World, r: &Recording, k: usize, c: &Contact, scale: f64, spin: f64) {
     let body = if c.b == 0 { c.a } else { c.b };
     let p = if k == 0 {
@@ -130,14 +130,14 @@ fn push_contact(world: &mut World, r: &Recording, k: usize, c: &Contact, scale: 
         world.overlay.push((place(&arrow(length, width), &X), color));
     }
     if spin.abs() > 1e-3 {
-        // the area of the arc shows the torque
+        // the area of the arc is proportional to the torque
         let radius = 0.1 * world.fit.radius * spin.abs().sqrt();
         let X = Pose::new(turn_z_to(c.n_AB_W * spin.signum()), p);
         world.overlay.push((place(&arc(radius, 0.8 * width), &X), color));
     }
 }
 
-/// A rotation that takes z to a unit vector.
+/// A rotation that takes z to the unit vector `d`.
 fn turn_z_to(d: Vec3) -> Quat {
     let axis = Vec3::Z.cross(d);
     Quat::try_normalize([1.0 + d.z, axis.x, axis.y, axis.z])
@@ -153,11 +153,11 @@ fn place(list: &[Triangle], X: &Pose) -> Vec<Triangle> {
         .collect()
 }
 
-/// The sun and what it sees first.
+/// The sun with its shadow map.
 struct Light {
     view: View,
     depth: Vec<f32>,
-    /// Offset against self-shadowing, m.
+    /// Depth offset against self-shadowing, in m.
     bias: f64,
 }
 
@@ -180,7 +180,8 @@ impl Light {
         for Dots { points, width, .. } in &world.dots {
             for (p, n) in points {
                 view.dot(*p, *width, *n, |s| {
-                    // a flat dot must not shade the slope that it lies on
+                    // offset by the dot's width, so that a flat dot does not shade the surface
+                    // below it
                     depth[s.index] = depth[s.index].min((s.depth + width) as f32);
                 });
             }
@@ -188,12 +189,12 @@ impl Light {
         Self { view, depth, bias: 3.0 * 2.0 * radius / SHADOW as f64 }
     }
 
-    /// Direction to the sun.
+    /// Unit vector towards the sun.
     fn to_sun(&self) -> Vec3 {
         -self.view.forward
     }
 
-    /// Share of sunlight that reaches a point, 0 to 1, softened over a few samples.
+    /// Fraction of sunlight that reaches a point, from 0 to 1, averaged over a few shadow samples.
     fn reaches(&self, p: Vec3, n: Vec3) -> f64 {
         let Some(([x, y], depth)) = self.view.locate(p + n * self.bias) else { return 1.0 };
         let (mut open, mut count) = (0.0, 0.0);
@@ -211,11 +212,11 @@ impl Light {
         open / count
     }
 
-    /// Light that leaves a surface of a colour towards the eye; linear rgb.
+    /// Light reflected by a surface towards the eye, in linear RGB.
     fn shine(&self, color: Vec3, p: Vec3, n: Vec3, to_eye: Vec3) -> Vec3 {
         let sun = n.dot(self.to_sun()).max(0.0);
         let sun = if sun > 0.0 { sun * self.reaches(p, n) } else { 0.0 };
-        // sky above, bounced light below
+        // light from the sky above, and reflected from below
         let sky = 0.5 + 0.5 * n.z;
         let ambient = Vec3::new(0.24, 0.23, 0.22) * (1.0 - sky) + Vec3::new(0.42, 0.44, 0.47) * sky;
         let half = (self.to_sun() + to_eye).try_normalize().unwrap_or(n);
@@ -274,7 +275,7 @@ fn shade(world: &World, view: &View, light: &Light) -> Vec<Vec3> {
 fn lit(light: &Light, color: Vec3, p: Vec3, n: Vec3, ray: Vec3) -> Vec3 {
     let to_eye = (-ray).try_normalize().unwrap_or(Vec3::Z);
     let n = n.try_normalize().unwrap_or(to_eye);
-    // the inside of an open mesh is seen too
+    // the back of an open mesh is visible too
     let n = if n.dot(to_eye) < 0.0 { -n } else { n };
     light.shine(color, p, n, to_eye)
 }
@@ -283,8 +284,8 @@ fn backdrop(v: f64) -> Vec3 {
     linear(Vec3::new(0.965, 0.972, 0.984) * (1.0 - v) + Vec3::new(0.895, 0.91, 0.93) * v)
 }
 
-/// The colour of a sample after a plane has had its say; `depth` becomes the plane's if it is in
-/// front and dense.
+/// Blends a plane over the colour of a sample. `depth` becomes that of the plane if the plane is in
+/// front and nearly opaque.
 fn over_plane(
     plane: &Plane,
     world: &World,
@@ -297,7 +298,7 @@ fn over_plane(
     let n = plane.X_WG.rotation.rotate(Vec3::Z);
     let height = (view.eye - plane.X_WG.translation).dot(n);
     let fall = -ray.dot(n);
-    // seen from inside, or along it: nothing
+    // seen from below, or edge on: not visible
     if height <= 0.0 || fall <= 1e-9 {
         return behind;
     }
@@ -314,7 +315,7 @@ fn over_plane(
     }
     *depth = ahead;
     let local = plane.X_WG.inverse_transform_point(p);
-    // width of a sample on the plane, m: lines thinner than it fade instead of flickering
+    // width of a sample on the plane, in m: thinner grid lines fade instead of flickering
     let footprint = ahead / view.focal * (ray.norm() / fall).min(30.0) * 1.5;
     let line = |v: f64, step: f64| {
         let d = (v / step - (v / step).round()).abs() * step;
@@ -331,7 +332,7 @@ fn over_plane(
     behind * (1.0 - alpha) + lit * alpha
 }
 
-/// Blends see-through solids, farthest first.
+/// Blends transparent solids, farthest first.
 fn glass(world: &World, view: &View, light: &Light, depth: &[f64], out: &mut [Vec3]) {
     let mut list: Vec<(&Triangle, Vec3, f64)> = world
         .solids
@@ -352,7 +353,7 @@ fn glass(world: &World, view: &View, light: &Light, depth: &[f64], out: &mut [Ve
     }
 }
 
-/// Arrows and points: whole where they are in front, faint where a body hides them.
+/// Draws arrows and points: opaque in front, faint where a body hides them.
 fn overlay(world: &World, view: &View, light: &Light, depth: &[f64], out: &mut [Vec3]) {
     let mut nearest = vec![f64::INFINITY; depth.len()];
     let mut top: Vec<Option<Vec3>> = vec![None; depth.len()];
@@ -364,7 +365,7 @@ fn overlay(world: &World, view: &View, light: &Light, depth: &[f64], out: &mut [
                     let (_, ray) = along(view, &s);
                     let n = s.n.try_normalize().unwrap_or(Vec3::Z);
                     let to_eye = (-ray).try_normalize().unwrap_or(n);
-                    // no shadows on signs: they must stay readable
+                    // no shadows on arrows and points, which must stay readable
                     let face =
                         0.75 + 0.35 * n.dot(to_eye).abs() * (0.5 + 0.5 * n.dot(light.to_sun()));
                     top[s.index] = Some(*color * face);
@@ -389,12 +390,12 @@ fn smooth(low: f64, high: f64, v: f64) -> f64 {
     u * u * (3.0 - 2.0 * u)
 }
 
-/// Screen colour to light (sRGB, approximated by a power).
+/// Converts sRGB to linear light, approximated by a power.
 fn linear(c: Vec3) -> Vec3 {
     Vec3::new(c.x.max(0.0).powf(2.2), c.y.max(0.0).powf(2.2), c.z.max(0.0).powf(2.2))
 }
 
-/// Averages the samples of each pixel and turns light into screen colour.
+/// Averages the samples of each pixel and converts linear light to sRGB.
 fn average(samples: &[Vec3], width: usize, height: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(3 * width * height);
     for y in 0..height {

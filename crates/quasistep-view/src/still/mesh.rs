@@ -1,4 +1,4 @@
-//! Shapes as triangles with normals at their corners.
+//! Triangulation of drawn shapes, with normals at the corners.
 
 use quasistep_math::Vec3;
 use quasistep_record::DrawnGeometry;
@@ -11,10 +11,10 @@ pub(super) struct Triangle {
     pub n: [Vec3; 3],
 }
 
-/// Segments around a full turn of a round shape.
+/// Number of segments around a round shape.
 const AROUND: usize = 48;
 
-/// Triangles of a geometry in its own frame; none for a half-space or dots.
+/// Triangles of a geometry in its own frame; none for half-spaces and dots.
 pub(super) fn triangles(geometry: &DrawnGeometry) -> Vec<Triangle> {
     match geometry {
         DrawnGeometry::Sphere { radius } => capsule(*radius, 0.0),
@@ -42,7 +42,8 @@ fn cuboid(half: Vec3) -> Vec<Triangle> {
     out
 }
 
-/// A surface of revolution about z: `profile` holds radius, height, and the normal's two parts.
+/// Adds a surface of revolution about z. `profile` lists radius, height, and the radial and axial
+/// component of the normal.
 fn lathe(profile: &[[f64; 4]], out: &mut Vec<Triangle>) {
     let at = |[r, z, nr, nz]: [f64; 4], i: usize| {
         let (s, c) = (TAU * (i % AROUND) as f64 / AROUND as f64).sin_cos();
@@ -62,7 +63,7 @@ fn capsule(radius: f64, half_length: f64) -> Vec<Triangle> {
     for (low, z) in [(-0.5 * PI, -half_length), (0.0, half_length)] {
         for i in 0..=rings {
             let (s, c) = (low + 0.5 * PI * i as f64 / rings as f64).sin_cos();
-            // a pole is a point, and no circle of the size of rounding
+            // make a pole exactly a point
             let c = if c < 1e-9 { 0.0 } else { c };
             profile.push([radius * c, z + radius * s, c, s]);
         }
@@ -72,7 +73,7 @@ fn capsule(radius: f64, half_length: f64) -> Vec<Triangle> {
     out
 }
 
-/// A ball of radius 1, stretched; its normals shrink where its points stretch.
+/// A scaled unit sphere; normals scale by the inverse of the radii.
 fn ellipsoid(radii: Vec3) -> Vec<Triangle> {
     let over = |n: Vec3| Vec3::new(n.x / radii.x, n.y / radii.y, n.z / radii.z);
     let stretched = |t: Triangle| Triangle {
@@ -90,7 +91,8 @@ fn cylinder(radius: f64, half_length: f64) -> Vec<Triangle> {
     out
 }
 
-/// An arrow along z from the origin: shaft and head; `width` is the radius of the shaft.
+/// An arrow along z from the origin: shaft and head. `length` and the shaft radius `width` are in
+/// m.
 pub(super) fn arrow(length: f64, width: f64) -> Vec<Triangle> {
     let head = (5.0 * width).min(0.6 * length);
     let wide = 2.4 * width;
@@ -105,8 +107,8 @@ pub(super) fn arrow(length: f64, width: f64) -> Vec<Triangle> {
     out
 }
 
-/// An arrow around z, right-handed, three quarters of a turn at this radius; `width` is the radius of
-/// its shaft.
+/// A right-handed arrow of three quarters of a turn about z. `radius` and the shaft radius `width`
+/// are in m.
 pub(super) fn arc(radius: f64, width: f64) -> Vec<Triangle> {
     const SEGMENTS: usize = 36;
     const SECTORS: usize = 12;
@@ -143,16 +145,16 @@ pub(super) fn arc(radius: f64, width: f64) -> Vec<Triangle> {
 fn push_quad(out: &mut Vec<Triangle>, p: [Vec3; 4], n: [Vec3; 4]) {
     for [a, b, c] in [[0, 1, 2], [0, 2, 3]] {
         let triangle = Triangle { p: [p[a], p[b], p[c]], n: [n[a], n[b], n[c]] };
-        // poles of round shapes collapse one of the two
+        // at poles one of the two triangles is degenerate
         if (triangle.p[1] - triangle.p[0]).cross(triangle.p[2] - triangle.p[0]).norm() > 0.0 {
             out.push(triangle);
         }
     }
 }
 
-/// Mesh triangles whose corner normals are smooth across edges flatter than 35 degrees.
+/// Triangles of a mesh with normals smoothed across edges of less than 35°.
 fn creased(vertices: &[[f64; 3]], triangles: &[[u32; 3]]) -> Vec<Triangle> {
-    // files such as STL repeat a vertex per triangle: equal positions are one
+    // merge equal positions: files such as STL repeat vertices for each triangle
     let mut order: Vec<usize> = (0..vertices.len()).collect();
     let compare = |a: &usize, b: &usize| {
         let (a, b) = (vertices[*a], vertices[*b]);
@@ -188,7 +190,7 @@ fn creased(vertices: &[[f64; 3]], triangles: &[[u32; 3]]) -> Vec<Triangle> {
     for (t, (p, area)) in triangles.iter().zip(&faces) {
         let Some(own) = area.try_normalize() else { continue };
         let n = t.map(|i| {
-            // area-weighted: slivers turn nothing
+            // area-weighted, so that slivers do not affect the normal
             let sum = around[merged[i as usize]].iter().fold(Vec3::ZERO, |sum, &k| {
                 let other = faces[k].1;
                 if other.dot(own) >= smooth * other.norm() { sum + other } else { sum }
@@ -204,7 +206,7 @@ fn creased(vertices: &[[f64; 3]], triangles: &[[u32; 3]]) -> Vec<Triangle> {
 mod tests {
     use super::*;
 
-    /// Divergence theorem: the triangles of a closed shape, all turned outward, hold its volume.
+    /// Divergence theorem: the triangles of a closed shape, oriented outwards, have its volume.
     #[test]
     fn triangulated_shapes_hold_their_volume() {
         let (r, h) = (0.3, 0.5);
@@ -221,7 +223,7 @@ mod tests {
         for (geometry, volume) in cases {
             let list = triangles(&geometry);
             let sum: f64 = list.iter().map(|t| t.p[0].dot(t.p[1].cross(t.p[2])) / 6.0).sum();
-            // 48 chords around a circle lose 0.3 % of its area, a ball twice that
+            // 48 chords of a circle lose 0.3 % of its area, a ball twice as much
             assert!(sum <= volume * (1.0 + 1e-12) && sum > 0.99 * volume, "{sum} {volume}");
             for t in &list {
                 let face = (t.p[1] - t.p[0]).cross(t.p[2] - t.p[0]);
@@ -230,7 +232,7 @@ mod tests {
         }
     }
 
-    /// A cube as a triangle soup keeps its edges sharp.
+    /// A cube of separate triangles keeps sharp edges.
     #[test]
     fn creases_stay_sharp() {
         let list = cuboid(Vec3::new(1.0, 1.0, 1.0));

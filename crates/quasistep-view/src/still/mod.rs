@@ -1,7 +1,7 @@
-//! One frame as a PNG, drawn in software: no GPU, no browser, the same bytes everywhere.
+//! Renders one frame as a PNG in software: no GPU, no browser, the same bytes on every machine.
 //!
-//! A z-buffer with a sun, its shadow map and sky light; four samples a pixel. Half-spaces are
-//! drawn as planes with a grid that fades with distance.
+//! Uses a z-buffer with sunlight, a shadow map and sky light, and four samples per pixel.
+//! Half-spaces are drawn as planes with a grid that fades with distance.
 #![allow(non_snake_case)] // frames in monogram notation
 
 mod draw;
@@ -13,50 +13,50 @@ use crate::bounds::bounds;
 use quasistep_math::Vec3;
 use quasistep_record::{DrawnShape, Recording, ShapeRole};
 
-/// Where a still is seen from. World frame, m, rad.
+/// Camera of a still; world frame, m, rad.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Position of the eye.
+    /// Position of the eye, in m.
     pub eye: Vec3,
-    /// The point that appears in the middle.
+    /// The point shown in the middle of the picture, in m.
     pub target: Vec3,
-    /// What is up in the picture; made orthogonal to the line of sight.
+    /// Up direction of the picture; made orthogonal to the line of sight.
     pub up: Vec3,
-    /// Whole vertical angle of view, > 0 and < pi.
+    /// Full vertical angle of view, in rad, > 0 and < π.
     pub fov_y: f64,
 }
 
 impl Camera {
-    /// Looks along `direction` at the moving bodies of a recording from as far as shows them all
-    /// in a picture of this `aspect` (width over height). z is up, or y if looking along z.
+    /// A camera that looks along `direction` at the moving bodies of a recording, from the distance
+    /// at which all are visible. `aspect` is width over height. z is up, or y if looking along z.
     pub fn fit(recording: &Recording, direction: Vec3, aspect: f64) -> Self {
         let bounds = bounds(recording);
         let forward = direction.try_normalize().unwrap_or(Vec3::new(-0.5, 0.7, -0.45));
         let up = if forward.x.hypot(forward.y) < 1e-6 { Vec3::Y } else { Vec3::Z };
         let fov_y = 0.6_f64;
         let right = forward.cross(up).try_normalize().unwrap_or(Vec3::X);
-        // a twentieth of the picture stays free at each side
+        // leave 5 % of the picture free at each side
         let tangent = 0.9 * (0.5 * fov_y).tan();
         let axes = [right, right.cross(forward), forward];
         let distance = bounds.distance(axes, [tangent * aspect.max(1e-3), tangent]);
         Self { eye: bounds.center - forward * distance, target: bounds.center, up, fov_y }
     }
 
-    /// From the front, the right and above, as pages show a scene first.
+    /// A camera from the front, right and above, as the page's initial view.
     pub fn isometric(recording: &Recording, aspect: f64) -> Self {
         Self::fit(recording, Vec3::new(-0.55, 0.75, -0.42), aspect)
     }
 }
 
-/// What a still shows.
+/// Options of a still.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StillOptions {
     /// Draw contact points and force arrows.
     pub contacts: bool,
-    /// Length of an arrow per force, m/N; `None` makes the largest force of the run a quarter of
-    /// the scene's radius long.
+    /// Length of force arrows, in m/N; with `None` the largest force of the run is a quarter of the
+    /// scene's radius long.
     pub force_scale: Option<f64>,
-    /// Draw collision shapes in place of visual ones.
+    /// Draw collision shapes instead of visual shapes.
     pub collision: bool,
 }
 
@@ -66,10 +66,10 @@ impl Default for StillOptions {
     }
 }
 
-/// Draws frame `frame` of a recording; the bytes of a PNG.
+/// Renders frame `frame` of a recording; returns the bytes of a PNG.
 ///
-/// Contact points are measured at the start of a step; they are drawn where their body has
-/// carried them at its end.
+/// Contact points are measured at the start of a step and drawn where their body has carried them
+/// at its end.
 ///
 /// # Errors
 ///
@@ -87,15 +87,16 @@ pub fn still(
     encode(&pixels, width, height).map_err(|e| ViewError::Png(e.to_string()))
 }
 
-/// Space between the pictures of a strip, in px.
+/// Gap between the pictures of a strip, in px.
 const GAP: usize = 4;
 
-/// Draws strips of frames, one recording below the other, each picture `width` × `height` px; the bytes
-/// of a PNG. Strips that are shorter than the longest end in white.
+/// Renders strips of frames, one recording below the other, each picture `width` × `height` px;
+/// returns the bytes of a PNG. Shorter strips are filled with white.
 ///
 /// # Errors
 ///
-/// As [`still`]; [`ViewError::Size`] also if there is no picture or they are too large together.
+/// As for [`still`]; [`ViewError::Size`] also if there is no picture, or if the total size is too
+/// large.
 pub fn strips(
     rows: &[(&Recording, &[usize])],
     camera: &Camera,
@@ -141,8 +142,8 @@ fn pixels(
     Ok(draw::picture(recording, frame, camera, [width as usize, height as usize], options))
 }
 
-/// Whether a shape is drawn: collision shapes in place of visual ones if `collision`, and for
-/// bodies that have nothing else.
+/// True if a shape is drawn. With `collision`, collision shapes are drawn instead of visual ones.
+/// Bodies without visual shapes always show collision shapes.
 fn is_drawn(r: &Recording, shape: &DrawnShape, collision: bool) -> bool {
     match shape.role {
         ShapeRole::Both => true,

@@ -1,39 +1,39 @@
-//! From triangles to samples: projection, near plane, z-buffer.
+//! Rasterisation of triangles: projection, near plane, z-buffer.
 
 use quasistep_math::Vec3;
 
-/// A camera of the picture or of the sun.
+/// Projection of the camera (perspective) or the sun (parallel).
 pub(super) struct View {
     pub eye: Vec3,
     pub right: Vec3,
     pub up: Vec3,
     pub forward: Vec3,
-    /// Samples per unit of slope (perspective) or per m (parallel).
+    /// Samples per unit of slope (perspective), or per m (parallel).
     pub focal: f64,
     pub parallel: bool,
     pub width: usize,
     pub height: usize,
 }
 
-/// A corner as the camera sees it: position across, down, ahead; then what rides along.
+/// A corner in camera coordinates (right, down, forward), with the attributes to interpolate.
 #[derive(Clone, Copy)]
 struct Corner {
     seen: Vec3,
     n: Vec3,
 }
 
-/// What a triangle leaves on one sample.
+/// Contribution of a triangle to one sample.
 pub(super) struct Sample {
     /// Index of the sample, row by row from the top.
     pub index: usize,
-    /// Distance along the line of sight, m.
+    /// Depth along the line of sight, in m.
     pub depth: f64,
-    /// Interpolated normal, not of unit length.
+    /// Interpolated normal, not normalised.
     pub n: Vec3,
 }
 
 impl View {
-    /// Looks from `eye` to `target`.
+    /// A perspective view from `eye` to `target`.
     pub fn look_at(eye: Vec3, target: Vec3, up: Vec3, [width, height]: [usize; 2]) -> Self {
         let forward = (target - eye).try_normalize().unwrap_or(Vec3::Y);
         let right = forward.cross(up).try_normalize().unwrap_or_else(|| forward.any_orthogonal());
@@ -51,27 +51,27 @@ impl View {
         [0.5 * self.width as f64 + k * seen.x, 0.5 * self.height as f64 + k * seen.y]
     }
 
-    /// Sample coordinates and depth of a point; `None` behind the eye.
+    /// Sample coordinates and depth (m) of a point; `None` behind the eye.
     pub fn locate(&self, p: Vec3) -> Option<([f64; 2], f64)> {
         let seen = self.see(p);
         (self.parallel || seen.z > 1e-9).then(|| (self.project(seen), seen.z))
     }
 
-    /// The line of sight through the middle of a sample, scaled to advance 1 m ahead.
+    /// Direction of the ray through the centre of a sample, scaled to 1 m of depth.
     pub fn ray(&self, x: usize, y: usize) -> Vec3 {
         let a = (x as f64 + 0.5 - 0.5 * self.width as f64) / self.focal;
         let b = (y as f64 + 0.5 - 0.5 * self.height as f64) / self.focal;
         self.forward + self.right * a - self.up * b
     }
 
-    /// Calls `paint` for every sample that a triangle covers, near or far.
+    /// Calls `paint` for every sample that a triangle covers.
     pub fn cover(&self, p: [Vec3; 3], n: [Vec3; 3], mut paint: impl FnMut(Sample)) {
         let corners = [0, 1, 2].map(|i| Corner { seen: self.see(p[i]), n: n[i] });
         if self.parallel {
             self.fill(&corners, &mut paint);
             return;
         }
-        // cut at a plane just before the eye: what lies behind has no projection
+        // clip at a plane just in front of the eye, because points behind it cannot be projected
         let near = 1e-4 * corners.iter().map(|c| c.seen.max_abs()).fold(1e-6, f64::max);
         let mut cut: Vec<Corner> = Vec::with_capacity(4);
         for i in 0..3 {
@@ -89,14 +89,14 @@ impl View {
         }
     }
 
-    /// Calls `paint` for every sample of a round dot that faces the camera; a dot covers a sample at
-    /// least. Its normal, either side of a surface, leans outwards at the rim: dots stay apart for
-    /// the eye.
+    /// Calls `paint` for every sample of a round dot that faces the camera, at least one. The given
+    /// normal may have either sign. It is tilted outwards at the rim, so that neighbouring dots can
+    /// be distinguished.
     pub fn dot(&self, p: Vec3, width: f64, n: Vec3, mut paint: impl FnMut(Sample)) {
         let Some(([x, y], depth)) = self.locate(p) else { return };
         let scale = if self.parallel { self.focal } else { self.focal / depth };
         let n = if n.dot(p - self.eye) > 0.0 { -n } else { n };
-        // a circle of this radius around any place holds the middle of a sample
+        // with this radius at least one sample centre is inside
         let radius = (0.5 * width * scale).clamp(0.71, 4096.0);
         let ends = |at: f64, count: usize| {
             let limit = count as f64;
@@ -124,7 +124,7 @@ impl View {
         if area == 0.0 || !area.is_finite() {
             return;
         }
-        // first and last sample whose middle may lie inside
+        // first and last sample whose centre may be inside
         let ends = |axis: usize, count: usize| {
             let low = s.iter().map(|p| p[axis]).fold(f64::INFINITY, f64::min);
             let high = s.iter().map(|p| p[axis]).fold(f64::NEG_INFINITY, f64::max);
@@ -144,7 +144,8 @@ impl View {
                 if b.iter().any(|b| *b < 0.0) {
                     continue;
                 }
-                // barycentric coordinates on the screen become those in space
+                // perspective-correct interpolation: convert barycentric coordinates on the screen
+                // to those in space
                 let k = [b[0] * weight[0], b[1] * weight[1], b[2] * weight[2]];
                 let sum = k[0] + k[1] + k[2];
                 let depth = (0..3).map(|i| k[i] / sum * c[i].seen.z).sum();
@@ -159,7 +160,7 @@ impl View {
 mod tests {
     use super::*;
 
-    /// The depth of a covered sample is where its line of sight meets the triangle's plane.
+    /// The depth of a sample is where its ray meets the triangle's plane.
     #[test]
     fn depth_is_right_in_perspective() {
         let mut view = View::look_at(Vec3::new(0.0, -2.0, 0.5), Vec3::ZERO, Vec3::Z, [64, 48]);
@@ -176,7 +177,7 @@ mod tests {
         assert!(count > 100, "{count} samples");
     }
 
-    /// A dot is a disc of its width, far away a sample, and behind the eye nothing.
+    /// A dot is a disc of its width; far away it covers one sample, and behind the eye none.
     #[test]
     fn dots_have_their_size() {
         let mut view = View::look_at(Vec3::ZERO, Vec3::Y, Vec3::Z, [64, 48]);
@@ -189,7 +190,7 @@ mod tests {
             });
             count
         };
-        // a radius of 10 samples
+        // the radius is 10 samples
         let area = f64::from(count(Vec3::new(0.0, 1.0, 0.0), 0.2)) / std::f64::consts::PI;
         assert!((area.sqrt() - 10.0).abs() < 0.2, "{area}");
         assert!((1..=4).contains(&count(Vec3::new(0.01, 100.0, 0.02), 1e-6)));
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(count(Vec3::new(9.0, 1.0, 0.0), 0.2), 0, "beside the picture");
     }
 
-    /// A triangle that reaches behind the eye covers what is in front, and nothing else.
+    /// A triangle that extends behind the eye covers only samples in front.
     #[test]
     fn the_near_plane_cuts() {
         let mut view = View::look_at(Vec3::ZERO, Vec3::Y, Vec3::Z, [32, 32]);

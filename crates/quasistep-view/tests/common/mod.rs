@@ -1,4 +1,4 @@
-//! A small recording made by formulas: a finger pushes a box along a floor, past a cylinder.
+//! A small analytic recording: a finger pushes a box along a floor, past a cylinder.
 #![allow(non_snake_case, dead_code)] // monogram notation; each test file uses a part
 
 use quasistep_math::{Pose, Quat, Vec3};
@@ -7,7 +7,7 @@ use quasistep_record::{
 };
 use std::path::{Path, PathBuf};
 
-/// Frames of [`push`].
+/// Number of frames of [`push`].
 pub const N_FRAMES: usize = 41;
 
 fn shape(
@@ -29,7 +29,7 @@ fn shape(
     }
 }
 
-/// A tetrahedron with its corners on a ball.
+/// A tetrahedron with its corners on a sphere.
 fn tetrahedron(size: f64) -> DrawnGeometry {
     let corners = [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]];
     DrawnGeometry::Mesh {
@@ -38,7 +38,8 @@ fn tetrahedron(size: f64) -> DrawnGeometry {
     }
 }
 
-/// The recording: 41 frames over 4 s; the box moves 0.6 m along x and turns 0.5 rad from t = 1 s.
+/// The recording: 41 frames over 4 s. From t = 1 s the box moves 0.6 m along x and turns by 0.5
+/// rad.
 pub fn push() -> Recording {
     let half = 0.15;
     let h = 0.1;
@@ -93,8 +94,8 @@ pub fn push() -> Recording {
     }
 }
 
-/// The run of [`push`] with a scan in place of the box: `n` dots on a ball of radius 0.15 m. Only the floor is
-/// there beside it.
+/// The run of [`push`] with a scan instead of the box: `n` dots on a ball of radius 0.15 m, and the
+/// floor.
 pub fn scan(n: usize, with_normals: bool) -> Recording {
     let mut recording = push();
     let on_ball = (0..n).map(|k| {
@@ -107,7 +108,7 @@ pub fn scan(n: usize, with_normals: bool) -> Recording {
     let geometry = DrawnGeometry::Points {
         points: normals.iter().map(|p| p.map(|x| 0.15 * x)).collect(),
         normals: if with_normals { normals } else { Vec::new() },
-        // twice as wide as they lie apart: no gaps
+        // twice the spacing of the dots, so that there are no gaps
         width: 0.3 * 2.0 * (std::f64::consts::PI / n as f64).sqrt(),
     };
     recording.shapes = vec![
@@ -122,7 +123,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
     let x = -0.3 + 0.2 * pushed;
     let turn = Quat::from_axis_angle(Vec3::Z, 0.5 * pushed / 3.0);
     let box_pose = Pose::new(turn, Vec3::new(x, 0.0, half));
-    // the finger comes from the left until it touches, then stays on the face
+    // the finger comes from the left until it touches, then stays at the face
     let slide = if t < 1.0 { -0.65 - 0.2 * (1.0 - t) } else { x - 0.35 };
     let finger = Pose::from_translation(Vec3::new(slide, 0.0, half));
     let ball = Pose::from_translation(Vec3::new(x, 0.0, 2.0 * half + 0.06));
@@ -179,11 +180,11 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
     }
 }
 
-/// A folder of one test alone, removed at the end.
+/// A folder for one test, removed at the end.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
-    /// An empty folder whose name holds `name` and this process.
+    /// An empty folder, named after `name` and the process id.
     pub fn new(name: &str) -> Self {
         let dir =
             std::env::temp_dir().join(format!("quasistep-view-{}-{name}", std::process::id()));
@@ -191,7 +192,7 @@ impl Scratch {
         Self(dir)
     }
 
-    /// A file in it.
+    /// Path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -203,13 +204,13 @@ impl Drop for Scratch {
     }
 }
 
-/// Pixels of an 8-bit rgb or rgba PNG.
+/// Pixels of an 8-bit RGB or RGBA PNG.
 pub struct Picture {
-    /// px.
+    /// Width, in px.
     pub width: usize,
-    /// px.
+    /// Height, in px.
     pub height: usize,
-    /// Row by row from the top.
+    /// Pixels, row by row from the top.
     pub rgb: Vec<[u8; 3]>,
 }
 
@@ -229,12 +230,12 @@ pub fn decode(bytes: &[u8]) -> Picture {
 }
 
 impl Picture {
-    /// Reads a file.
+    /// Reads and decodes a PNG file.
     pub fn read(path: &Path) -> Self {
         decode(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
     }
 
-    /// Pixels that differ by more than `by` in any channel, and the mean of their places.
+    /// Number of pixels that differ by more than `by` in any channel, and their mean position.
     pub fn changes(&self, other: &Self, by: u8) -> (usize, [f64; 2]) {
         assert_eq!((self.width, self.height), (other.width, other.height));
         let (mut count, mut sum) = (0, [0.0, 0.0]);
@@ -248,7 +249,7 @@ impl Picture {
         (count, sum.map(|s| s / f64::from(count.max(1) as u32)))
     }
 
-    /// Pixels whose colour `is` holds for, and the mean of their places.
+    /// Number of pixels whose colour satisfies `is`, and their mean position.
     pub fn find(&self, is: impl Fn([u8; 3]) -> bool) -> (usize, [f64; 2]) {
         let (mut count, mut sum) = (0, [0.0, 0.0]);
         for (i, c) in self.rgb.iter().enumerate() {
@@ -262,7 +263,7 @@ impl Picture {
     }
 }
 
-/// The red of the box, in light and in shadow.
+/// True for the red of the box, in light and in shadow.
 pub fn is_box_red([r, g, b]: [u8; 3]) -> bool {
     r > 90 && f64::from(r) > 1.7 * f64::from(g) && f64::from(r) > 1.9 * f64::from(b)
 }
