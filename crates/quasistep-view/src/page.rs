@@ -8,8 +8,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{
-    Contact, Digits, Finish, ForceUniqueness, Frame, MotionUniqueness, Packer, Recording, compress,
-    write_whole,
+    Contact, Digits, Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, Packer, Recording,
+    compress, write_whole,
 };
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -80,7 +80,8 @@ pub fn page(recording: &Recording) -> Result<Page, ViewError> {
     if every > 1 {
         left_out.push(format!("the page shows every {} step", ordinal(every)));
     }
-    let data = data(recording, &drawn, &frames, &left_out.join("; "));
+    let notes: Vec<String> = float_note(recording).into_iter().chain(left_out.clone()).collect();
+    let data = data(recording, &drawn, &frames, &notes.join("; "));
     let title = if recording.title.is_empty() { &recording.scene } else { &recording.title };
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -97,8 +98,27 @@ pub fn page(recording: &Recording) -> Result<Page, ViewError> {
     Ok(Page { html, left_out })
 }
 
-/// The data of the recording for the page: names as JSON, numbers as base64.
-fn data(r: &Recording, drawn: &Drawn, frames: &Value, thinned: &str) -> Value {
+/// The largest gap, in m, across which a sliding contact pushes, with its bodies and the end of its step, if it is more than
+/// rounding. Convex friction lifts what slides by h mu v.
+fn float_note(r: &Recording) -> Option<String> {
+    /// Largest gap without a note, in m.
+    const NO_GAP: f64 = 1e-6;
+    let sliding = |c: &&Contact| c.mode == Mode::Slide && c.normal_force > 0.0;
+    let (t, c) = r
+        .frames
+        .iter()
+        .flat_map(|f| f.contacts.iter().filter(sliding).map(move |c| (f.t, c)))
+        .filter(|(_, c)| c.phi_next > NO_GAP)
+        .max_by(|(_, a), (_, b)| a.phi_next.total_cmp(&b.phi_next))?;
+    let (a, b) = (&r.bodies[c.a], &r.bodies[c.b]);
+    Some(format!(
+        "sliding contacts push across gaps, `{a}` and `{b}` over {:.1e} m at {t:.4} s",
+        c.phi_next
+    ))
+}
+
+/// The data of the recording for the page: names as JSON, numbers as base64. `notes` are shown in the page's header.
+fn data(r: &Recording, drawn: &Drawn, frames: &Value, notes: &str) -> Value {
     let fit = bounds(r);
     let still = |b: usize| r.frames.first().map_or(Pose::IDENTITY, |f| f.X_WB[b]);
     let start: Vec<[f64; 7]> = (0..r.bodies.len()).map(|b| pose(&still(b))).collect();
@@ -108,7 +128,7 @@ fn data(r: &Recording, drawn: &Drawn, frames: &Value, thinned: &str) -> Value {
     };
     json!({
         "scene": r.scene, "title": r.title, "time_step": r.time_step, "stopped": finish,
-        "thinned": thinned,
+        "thinned": notes,
         "bodies": r.bodies, "coordinates": r.coordinates, "commands": r.commands,
         "fit": {
             "center": fit.center.to_array(), "half": fit.half.to_array(), "radius": fit.radius,

@@ -335,6 +335,23 @@ fn small_recordings_open() {
     }
 }
 
+/// The header says how far sliding contacts float, and nothing where they touch.
+#[test]
+fn the_page_says_how_far_contacts_float() {
+    let dir = Scratch::new("float");
+    let page = dir.file("view.html");
+    let mut recording = push();
+    let touching = quasistep_view::page(&recording).unwrap();
+    assert!(!touching.html.contains("across gaps"));
+    let frame = recording.frames.last_mut().unwrap();
+    let contact = frame.contacts.first_mut().unwrap();
+    (contact.mode, contact.phi_next) = (quasistep_record::Mode::Slide, 2.5e-4);
+    assert!(contact.normal_force > 0.0);
+    quasistep_view::write_page(&recording, &page).unwrap();
+    let shown = dom(&dir, &page, "");
+    assert!(shown.contains("over 2.5e-4 m at"), "the header says it");
+}
+
 /// A page stays within its size limit: it contains fewer frames or dots, and says so.
 #[test]
 fn a_long_recording_is_thinned() {
