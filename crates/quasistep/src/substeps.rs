@@ -13,6 +13,7 @@
 use crate::error::{PairDepth, StepError};
 use crate::load::Drive;
 use crate::params::{StepParams, Substeps};
+use crate::scan::Meeting;
 use crate::state::State;
 use crate::sweep::Breach;
 use crate::system::{Role, System};
@@ -26,6 +27,36 @@ const MAX_MOTIONS: u32 = 256;
 /// Shares of its time that a substep with velocity is cut to at once, least and most.
 const CUT: [f64; 2] = [0.25, 0.9];
 
+/// Every motion that a step tried, in order, for its derivatives.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    pub motions: Vec<Tried>,
+    /// What the next one starts from the end of: a motion and how far it is followed, or the start of the step.
+    before: Option<(usize, f64)>,
+    /// What is left of the step then, in s.
+    left: f64,
+}
+
+/// One motion that a step tried.
+#[derive(Clone, Debug)]
+pub(crate) struct Tried {
+    pub from: State,
+    pub q_cmd: Vec<f64>,
+    pub before: Option<(usize, f64)>,
+    /// What is left of the step at its start, and the time that it takes, in s.
+    pub left: f64,
+    pub size: f64,
+    /// Pairs that joined its program.
+    pub meetings: Vec<Meeting>,
+}
+
+impl Trace {
+    /// The last motion is followed for a share of it; `left` seconds are then left of the step.
+    fn follow(&mut self, share: f64, left: f64) {
+        (self.before, self.left) = (Some((self.motions.len() - 1, share)), left);
+    }
+}
+
 impl System {
     /// Stages 1 to 8 of a whole step, in as many substeps as its motion needs; the answer is in `work`.
     pub(crate) fn take_substeps(
@@ -38,6 +69,9 @@ impl System {
         work.report.n_joined = 0;
         work.report.substeps = 1;
         work.parts.clear();
+        if let Some(trace) = &mut work.trace {
+            *trace = Trace { left: params.time_step, ..Trace::default() };
+        }
         let Some(mut breach) = self.take_joined(state, input, params, work)? else {
             return Ok(());
         };
@@ -60,6 +94,7 @@ impl System {
                 work.report.substeps += 1;
                 let share = breach.clear;
                 work.parts.push(work.sweep.delta().iter().map(|d| share * d).collect());
+                work.trace.iter_mut().for_each(|trace| trace.follow(share, left));
             } else {
                 break;
             }
@@ -80,6 +115,7 @@ impl System {
                         size = left;
                         work.report.substeps += 1;
                         work.parts.push(work.sweep.delta().to_vec());
+                        work.trace.iter_mut().for_each(|trace| trace.follow(1.0, left));
                     }
                 }
             }
@@ -105,11 +141,27 @@ impl System {
                 Err(why) => return Err(why),
             };
             first = found.first;
+            let mut motion = 0;
+            if let Some(trace) = &mut work.trace {
+                motion = trace.motions.len();
+                trace.motions.push(Tried {
+                    from: from.clone(),
+                    q_cmd: input.q_cmd.to_vec(),
+                    before: trace.before,
+                    left: trace.left,
+                    size: params.time_step,
+                    meetings: work.meetings.clone(),
+                });
+            }
             if found.meetings.is_empty() {
                 break;
             }
             work.report.n_joined += found.meetings.len();
-            work.meetings.extend(found.meetings);
+            let of_motion = |mut meeting: Meeting| {
+                meeting.motion = motion;
+                meeting
+            };
+            work.meetings.extend(found.meetings.into_iter().map(of_motion));
         }
         Ok(first)
     }

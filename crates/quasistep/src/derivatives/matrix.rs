@@ -9,6 +9,7 @@
 //! configuration (`second.rs`), `T` the step on the manifold. A command acts through the springs' stretch, and through
 //! the rates of prescribed dofs that follow it: `Δq_cmd` gathers both, and gives its share to `q`.
 
+use super::change::{InputChange, OutputChange, reset};
 use super::kinds::DerivativeError;
 use super::memory::{IDLE, Memory};
 use super::prepared::Derivatives;
@@ -18,7 +19,65 @@ use quasistep_math::{Mat3, Vec3};
 /// Variables whose answers are found together, unless a block has more: what they need stays in the cache.
 const TOGETHER: usize = 48;
 
+/// Derivatives of one output, row-major, by what a step starts with and is told: `n_v × n_v`, `n_v × n_v`, `n_v × n_cmd_v`.
+#[derive(Debug)]
+pub struct StateRows<'a> {
+    /// By the configuration on its tangent space.
+    pub by_q: &'a mut [f64],
+    /// By the velocity; zero of steps that start from rest.
+    pub by_v: &'a mut [f64],
+    /// By the command on its tangent space.
+    pub by_q_cmd: &'a mut [f64],
+}
+
+fn check_slice(what: &'static str, slice: &[f64], want: usize) -> Result<(), DerivativeError> {
+    let got = slice.len();
+    if got == want { Ok(()) } else { Err(DerivativeError::Length { what, got, want }) }
+}
+
 impl Derivatives {
+    /// All derivatives of the next state, `q_next` and `v`, by the state and the command.
+    ///
+    /// # Errors
+    ///
+    /// A slice of the wrong length, or nothing was differentiated.
+    pub fn state_jacobian(
+        &mut self,
+        system: &System,
+        of_q: StateRows<'_>,
+        of_v: StateRows<'_>,
+    ) -> Result<(), DerivativeError> {
+        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
+        for rows in [&of_q, &of_v] {
+            check_slice("by_q", rows.by_q, n_v * n_v)?;
+            check_slice("by_v", rows.by_v, n_v * n_v)?;
+            check_slice("by_q_cmd", rows.by_q_cmd, n_v * n_cmd)?;
+        }
+        self.rows_by_products(system, of_q, |weights| &mut weights.q_next)?;
+        self.rows_by_products(system, of_v, |weights| &mut weights.v)
+    }
+
+    /// Rows of an output, one product for each.
+    fn rows_by_products(
+        &mut self,
+        system: &System,
+        rows: StateRows<'_>,
+        of: impl Fn(&mut OutputChange) -> &mut Vec<f64>,
+    ) -> Result<(), DerivativeError> {
+        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
+        let (mut weights, mut row) = (OutputChange::default(), InputChange::default());
+        for dof in 0..n_v {
+            reset(of(&mut weights), n_v, 0.0);
+            of(&mut weights)[dof] = 1.0;
+            self.vjp(system, &weights, &mut row)?;
+            let (own, of_command) = (dof * n_v..(dof + 1) * n_v, dof * n_cmd..(dof + 1) * n_cmd);
+            rows.by_q[own.clone()].copy_from_slice(&row.q);
+            rows.by_v[own].copy_from_slice(&row.v);
+            rows.by_q_cmd[of_command].copy_from_slice(&row.q_cmd);
+        }
+        Ok(())
+    }
+
     /// `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂q_cmd`, `n_v × n_cmd_v`, row-major, both on the tangent spaces.
     ///
     /// # Errors
@@ -34,12 +93,12 @@ impl Derivatives {
             return Err(DerivativeError::NotPrepared);
         }
         let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
-        for (what, got, want) in
-            [("by_q", by_q.len(), n_v * n_v), ("by_q_cmd", by_q_cmd.len(), n_v * n_cmd)]
-        {
-            if got != want {
-                return Err(DerivativeError::Length { what, got, want });
-            }
+        check_slice("by_q", by_q, n_v * n_v)?;
+        check_slice("by_q_cmd", by_q_cmd, n_v * n_cmd)?;
+        if self.start.carried || !self.parts.is_empty() {
+            let by_v = &mut vec![0.0; n_v * n_v];
+            let rows = StateRows { by_q, by_v, by_q_cmd };
+            return self.rows_by_products(system, rows, |weights| &mut weights.q_next);
         }
         let grows = self.contacts.iter().any(|c| c.grow != [Vec3::ZERO; 2]);
         let many = self.kinks.program.loads > 0;

@@ -23,7 +23,7 @@ pub(super) struct Second {
     pub S_at: Vec<usize>,
     /// Per column `V_c`'s cross product `S_c × V_c`.
     pub crossed: Vec<Twist>,
-    pub crossed_passive: Vec<Twist>,
+    pub crossed_inert: Vec<Twist>,
 }
 
 /// What matrices are made of; keeps its memory.

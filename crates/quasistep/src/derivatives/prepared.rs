@@ -2,9 +2,12 @@
 
 use super::constraint::ConstraintAt;
 use super::contact::{ContactAt, FrameChange};
+use super::joined::{Joined, PlaceAt};
 use super::kinds::StepKinks;
 use super::memory::Memory;
+use super::parts::Link;
 use super::scale::ScaleAt;
+use super::start::{StartAt, StartChange};
 use crate::formulation::edges::WAYS;
 use crate::params::Rotations;
 use crate::report::StepReport;
@@ -38,6 +41,12 @@ pub struct Derivatives {
     pub(super) contacts: Vec<ContactAt>,
     pub(super) constraints: Vec<ConstraintAt>,
     pub(super) motions: Vec<ContactMotion>,
+    /// Contacts that joined along the motion, and where their pairs meet.
+    pub(super) joined: Vec<Joined>,
+    pub(super) places: Vec<PlaceAt>,
+    /// The motions before this one in the same step, in their order, and what this one has of them.
+    pub(super) parts: Vec<Box<Derivatives>>,
+    pub(super) link: Link,
     /// Joint limits with rows: index of the row, dof, sign in its unit, `∂offset/∂gap`, `∂offset/∂h`.
     pub(super) limits: Vec<LimitAt>,
     pub(super) springs: Vec<SpringAt>,
@@ -47,14 +56,15 @@ pub struct Derivatives {
     pub(super) forces: Vec<SpatialForce>,
     pub(super) per_h: Vec<SpatialForce>,
     pub(super) gathered: Vec<SpatialForce>,
-    /// Of passive rates alone, if they have inertia.
+    /// Of the rates that inertia resists, if there is any: those of passive dofs, or the change of all from the start.
     pub(super) momenta: Vec<SpatialForce>,
     pub(super) momenta_gathered: Vec<SpatialForce>,
     pub(super) inertia: bool,
     pub(super) scale: ScaleAt,
-    pub(super) v_passive: Vec<f64>,
+    pub(super) start: StartAt,
+    pub(super) v_inert: Vec<f64>,
     pub(super) V: Vec<Twist>,
-    pub(super) V_passive: Vec<Twist>,
+    pub(super) V_inert: Vec<Twist>,
     /// Twists of the least-norm rates, once impulses were asked for.
     pub(super) w: Vec<f64>,
     pub(super) W: Vec<Twist>,
@@ -145,6 +155,7 @@ pub(super) struct Scratch {
     pub(super) dV2: Vec<Twist>,
     pub(super) dF: Vec<SpatialForce>,
     pub(super) dF2: Vec<SpatialForce>,
+    pub(super) start: StartChange,
     pub(super) frames: Vec<FrameChange>,
     pub(super) rows: Vec<f64>,
     pub(super) forces: Vec<f64>,
@@ -168,6 +179,9 @@ pub(super) struct Scratch {
     pub(super) grow: Vec<f64>,
     /// Changes of, or weights on, the centre and the logarithm of the spin radius of each area.
     pub(super) areas: Vec<[f64; 3]>,
+    /// Motions of two bodies where each pair meets that joined, and weights on them.
+    pub(super) places: Vec<[Twist; 2]>,
+    pub(super) to_places: Vec<[SpatialForce; 2]>,
 }
 
 impl Derivatives {
@@ -224,6 +238,10 @@ impl System {
             contacts: Vec::new(),
             constraints: Vec::new(),
             motions: Vec::new(),
+            joined: Vec::new(),
+            places: Vec::new(),
+            parts: Vec::new(),
+            link: Link::default(),
             limits: Vec::new(),
             springs: Vec::new(),
             supports: Vec::new(),
@@ -234,9 +252,10 @@ impl System {
             momenta_gathered: Vec::new(),
             inertia: false,
             scale: ScaleAt::default(),
-            v_passive: Vec::new(),
+            start: StartAt::default(),
+            v_inert: Vec::new(),
             V: Vec::new(),
-            V_passive: Vec::new(),
+            V_inert: Vec::new(),
             w: Vec::new(),
             W: Vec::new(),
             has_w: false,

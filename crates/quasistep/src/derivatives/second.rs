@@ -365,8 +365,8 @@ impl Second {
     /// What inertia adds, passive dofs against passive dofs.
     fn momenta(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let (model, kin) = (&system.model, &d.work.scan.kin);
-        cross_columns(system, kin, &d.V_passive, &d.v_passive, &mut self.crossed_passive);
-        for (body, V) in d.V_passive.iter().enumerate() {
+        cross_columns(system, kin, &d.V_inert, &d.v_inert, &mut self.crossed_inert);
+        for (body, V) in d.V_inert.iter().enumerate() {
             let inertia = &model.body(body).inertia;
             if inertia.mass == 0.0 && inertia.inertia == Mat3::ZERO {
                 continue;
@@ -385,7 +385,7 @@ impl Second {
                 for &c in trees.path(body) {
                     let column = &kin.columns[c as usize];
                     let place = trees.place_of_dof[column.dof as usize] - first;
-                    let turned = self.crossed_passive[c as usize].dot(&by_twist);
+                    let turned = self.crossed_inert[c as usize].dot(&by_twist);
                     self.F[row + place] -= factor * (column.twist().dot(&force) - turned);
                 }
             }
