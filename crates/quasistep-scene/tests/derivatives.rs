@@ -20,12 +20,22 @@ enum Law {
     Dynamic,
     /// Exact, with steps so long that they take substeps, or bring pairs together.
     Long,
+    /// Alike, with velocities carried over.
+    LongDynamic,
 }
 
 impl Law {
     /// True if differences are those of steps as `step_with` takes them.
     fn is_stepped(self) -> bool {
-        matches!(self, Self::Dynamic | Self::Long)
+        self.is_dynamic() || self == Self::Long
+    }
+
+    fn is_long(self) -> bool {
+        matches!(self, Self::Long | Self::LongDynamic)
+    }
+
+    fn is_dynamic(self) -> bool {
+        matches!(self, Self::Dynamic | Self::LongDynamic)
     }
 }
 
@@ -36,12 +46,12 @@ fn scene(name: &str, law: Law) -> Scene {
         Law::Convex => Formulation::convex(cone),
         Law::Exact | Law::Long => Formulation::exact(cone),
         Law::Round => Formulation::exact(Cone::Round),
-        Law::Dynamic => Formulation::dynamic(cone),
+        Law::Dynamic | Law::LongDynamic => Formulation::dynamic(cone),
     };
-    if law == Law::Dynamic {
+    if law.is_dynamic() {
         scene.params.time_step = scene.params.time_step.min(DYNAMIC_STEP);
     }
-    if law == Law::Long {
+    if law.is_long() {
         scene.params.time_step *= LONGER;
         scene.params.contact_margin *= 0.1;
     }
@@ -328,13 +338,13 @@ fn compare(case: &Case, mode: Mode, law: Law, off: bool) -> Tally {
             // a drive at its limit in a closed loop has no derivatives, and says so
             let has_none = matches!(kinks, Err(DerivativeError::Limited(_)));
             let mut each = if has_none { Vec::new() } else { What::EACH.to_vec() };
-            each.retain(|what| *what != What::Velocity || law == Law::Dynamic);
+            each.retain(|what| *what != What::Velocity || law.is_dynamic());
             let kinks = match kinks {
                 Err(DerivativeError::Limited(_)) => StepKinks::default(),
                 other => other.unwrap_or_else(|e| panic!("{name}, step {k}: {e}")),
             };
             let in_parts = d.report().substeps > 1 || d.report().n_joined > 0;
-            if law == Law::Long && !in_parts {
+            if law.is_long() && !in_parts {
                 each.clear();
             }
             let base = d.q_next().to_vec();
@@ -597,4 +607,5 @@ fn derivatives_of_dynamic_steps_are_those_of_differences() {
 #[test]
 fn derivatives_of_steps_in_substeps_are_those_of_differences() {
     check_stepped(Law::Long, 300);
+    check_stepped(Law::LongDynamic, 100);
 }

@@ -70,7 +70,9 @@ mod uniqueness;
 mod workspace;
 
 pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
-pub use batch_derivatives::{BatchDerivatives, DerivativeOutcome, DifferentiateBatch};
+pub use batch_derivatives::{
+    BatchDerivatives, BatchVelocities, DerivativeOutcome, DifferentiateBatch,
+};
 pub use cartesian::{
     CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite,
 };

@@ -30,6 +30,13 @@ pub(super) struct Link {
     contacts: Vec<Option<usize>>,
 }
 
+impl Link {
+    /// Of a step that is one motion.
+    pub fn whole() -> Self {
+        Self { size: 1.0, ..Self::default() }
+    }
+}
+
 /// A command on the way to that of the step.
 #[derive(Clone, Debug)]
 struct Told {

@@ -1,6 +1,7 @@
 //! The step that is differentiated, and what its derivatives need of it.
 
 use super::kinds::{DerivativeError, Mode, StepKinks};
+use super::parts::Link;
 use super::prepared::{Derivatives, Pressure};
 use crate::error::StepError;
 use crate::formulation::dynamic::{overlaps, without_recovery};
@@ -40,6 +41,7 @@ impl System {
         // on the exact set of loaded contacts, whatever a step may be off by
         let exact = StepParams { accuracy: 0.0, ..params.clone() };
         out.parts.clear();
+        out.link = Link::whole();
         out.work.meetings.clear();
         out.places.clear();
         out.work.timer.reset();
