@@ -127,6 +127,10 @@ impl Derivatives {
                 s.d[dof] -= s.forces[dof];
             }
         }
+        if self.start.carried {
+            let of_rotors = model.armature().iter().zip(&s.start.v);
+            s.d.iter_mut().zip(of_rotors).for_each(|(d, (rotor, v))| *d += rotor * v);
+        }
         if self.scale.on {
             let trees = &self.matrices.trees.of_body;
             self.scale.change(system, trees, change, &mut s.d);
@@ -195,6 +199,8 @@ impl Derivatives {
             model.add_generalised(kin, &s.dF2, &mut s.forces);
             s.known.iter_mut().zip(&s.forces).for_each(|(known, by)| *known += by);
             out.v.iter_mut().zip(&s.forces).for_each(|(v, by)| *v -= by);
+            let of_rotors = model.armature().iter().zip(&s.d);
+            out.v.iter_mut().zip(of_rotors).for_each(|(v, (rotor, d))| *v += rotor * d);
         }
         reset(&mut s.dF2, n_bodies, SpatialForce::ZERO);
         if self.scale.on {
