@@ -119,11 +119,10 @@ class StepFunction:
     def _derivatives(self, X: Array, U: Array, weights: Array | None) -> tuple[Array, Array, Array]:
         """Next states, and matrices or with ``weights`` gradients by states and by commands, on dofs."""
         n_v = self.system.n_v
-        given = {} if weights is None else {"weights": weights[:, :n_v]}
-        if self.moving and weights is not None:
-            given["v_weights"] = weights[:, n_v:]
+        on_q = None if weights is None else weights[:, :n_v]
+        on_v = weights[:, n_v:] if self.moving and weights is not None else None
         out = self.system.derivatives_batch(
-            X[:, : self.system.n_q], U, mode=self.mode, velocity=self._velocity(X), **given, **self.options
+            X[:, : self.system.n_q], U, mode=self.mode, velocity=self._velocity(X), weights=on_q, v_weights=on_v, **self.options
         )
         _raise_first(out.errors)
         if out.v_next is None or out.by_v is None or not self.moving:
