@@ -102,36 +102,12 @@ impl System {
     ) -> Result<Vec<DerivativeOutcome>, StepError> {
         params.check()?;
         let n = input.n_samples;
-        let (n_q, n_v, n_cmd, n_rate) =
-            (self.model.n_q(), self.model.n_v(), self.n_cmd(), self.n_cmd_v());
+        let (n_q, n_v, n_rate) = (self.model.n_q(), self.model.n_v(), self.n_cmd_v());
         let rows = if input.weights.is_some() { 1 } else { n_v };
-        let BatchDerivatives { q_next, by_q, by_q_cmd, mut velocities } = out;
-        for (what, got, wants) in [
-            ("q", input.q.len(), [n * n_q, n_q]),
-            ("q_cmd", input.q_cmd.len(), [n * n_cmd, n_cmd]),
-            ("v_cmd", input.v_cmd.len(), [n * n_rate, 0]),
-            ("weights", input.weights.map_or(n * n_v, <[f64]>::len), [n * n_v; 2]),
-            ("v_weights", input.v_weights.len(), [n * n_v, 0]),
-            ("q_next", q_next.len(), [n * n_q; 2]),
-            ("by_q", by_q.len(), [n * rows * n_v; 2]),
-            ("by_q_cmd", by_q_cmd.len(), [n * rows * n_rate; 2]),
-        ] {
-            check(what, got, &wants)?;
-        }
-        check("v", input.v.len(), &[n * n_v, n_v, 0])?;
         // rows of velocities, none with weights
         let own = if input.weights.is_some() { 0 } else { n_v };
-        if let Some(v) = &velocities {
-            for (what, got, want) in [
-                ("v_next", v.v_next.len(), n * n_v),
-                ("by_v", v.by_v.len(), n * rows * n_v),
-                ("v_by_q", v.v_by_q.len(), n * own * n_v),
-                ("v_by_v", v.v_by_v.len(), n * own * n_v),
-                ("v_by_q_cmd", v.v_by_q_cmd.len(), n * own * n_rate),
-            ] {
-                check(what, got, &[want])?;
-            }
-        }
+        self.check_lengths(input, &out)?;
+        let BatchDerivatives { q_next, by_q, by_q_cmd, mut velocities } = out;
         let mut outcomes = vec![Err(DerivativeError::NotPrepared); n];
         for all in [&mut *q_next, &mut *by_q, &mut *by_q_cmd] {
             all.fill(f64::NAN);
@@ -184,6 +160,44 @@ impl System {
             }
         });
         Ok(outcomes)
+    }
+
+    /// That every array has the length that the others ask for.
+    fn check_lengths(
+        &self,
+        input: &DifferentiateBatch<'_>,
+        out: &BatchDerivatives<'_>,
+    ) -> Result<(), StepError> {
+        let n = input.n_samples;
+        let (n_q, n_v, n_cmd, n_rate) =
+            (self.model.n_q(), self.model.n_v(), self.n_cmd(), self.n_cmd_v());
+        let rows = if input.weights.is_some() { 1 } else { n_v };
+        for (what, got, wants) in [
+            ("q", input.q.len(), [n * n_q, n_q]),
+            ("q_cmd", input.q_cmd.len(), [n * n_cmd, n_cmd]),
+            ("v_cmd", input.v_cmd.len(), [n * n_rate, 0]),
+            ("weights", input.weights.map_or(n * n_v, <[f64]>::len), [n * n_v; 2]),
+            ("v_weights", input.v_weights.len(), [n * n_v, 0]),
+            ("q_next", out.q_next.len(), [n * n_q; 2]),
+            ("by_q", out.by_q.len(), [n * rows * n_v; 2]),
+            ("by_q_cmd", out.by_q_cmd.len(), [n * rows * n_rate; 2]),
+        ] {
+            check(what, got, &wants)?;
+        }
+        check("v", input.v.len(), &[n * n_v, n_v, 0])?;
+        let own = if input.weights.is_some() { 0 } else { n_v };
+        if let Some(v) = &out.velocities {
+            for (what, got, want) in [
+                ("v_next", v.v_next.len(), n * n_v),
+                ("by_v", v.by_v.len(), n * rows * n_v),
+                ("v_by_q", v.v_by_q.len(), n * own * n_v),
+                ("v_by_v", v.v_by_v.len(), n * own * n_v),
+                ("v_by_q_cmd", v.v_by_q_cmd.len(), n * own * n_rate),
+            ] {
+                check(what, got, &[want])?;
+            }
+        }
+        Ok(())
     }
 
     fn differentiate_sample(

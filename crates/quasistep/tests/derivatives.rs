@@ -6,8 +6,8 @@ mod common;
 use common::{World, ball, slide, spring};
 use quasistep::{
     Actuator, Cone, DampingOn, DerivativeError, Derivatives, Formulation, FrictionLaw, Inertia,
-    InputChange, Integration, Mode, OutputChange, Relaxation, Role, State, StepInput, StepParams,
-    Surface, System,
+    InputChange, Integration, Mode, OutputChange, Relaxation, Role, State, StateRows, StepInput,
+    StepParams, Surface, System,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Vec3};
@@ -526,6 +526,19 @@ fn check_all(system: &System, state: &State, input: &StepInput, params: &StepPar
         weights.v[dof] = 1.0;
         d.vjp(system, &weights, gradient).unwrap();
     }
+    // all matrices at once
+    let n_cmd = system.n_cmd_v();
+    let mut of = [[n_v, n_v, n_cmd]; 2].map(|of| of.map(|columns| vec![0.0; n_v * columns]));
+    let [of_q, of_v] =
+        of.each_mut().map(|[by_q, by_v, by_q_cmd]| StateRows { by_q, by_v, by_q_cmd });
+    d.state_jacobian(system, of_q, of_v).unwrap();
+    for (dof, gradient) in gradients.iter().enumerate() {
+        let rows = [&gradient.q, &gradient.v, &gradient.q_cmd];
+        for (row, matrix) in rows.into_iter().zip(&of[1]) {
+            let ours = &matrix[dof * row.len()..(dof + 1) * row.len()];
+            assert!(apart(ours, row) < 1e-11, "{dof}: {ours:?}\n{row:?}");
+        }
+    }
     for input_of in 0..3 {
         for k in 0..n_v {
             let mut unit = vec![0.0; n_v];
@@ -555,6 +568,10 @@ fn check_all(system: &System, state: &State, input: &StepInput, params: &StepPar
             let entry = |i: usize| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12.0 * eps);
             let want: Vec<f64> = (0..2 * n_v).map(entry).collect();
             let ours = [&out.q_next[..], &out.v].concat();
+            if let Some(matrix) = of[0].get(input_of).filter(|_| input_of < 2) {
+                let column: Vec<f64> = (0..n_v).map(|row| matrix[row * n_v + k]).collect();
+                assert!(apart(&column, &out.q_next) < 1e-11, "{input_of} {k}");
+            }
             let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
             assert!(apart(&ours, &want) < 1e-7 * size, "{input_of} {k}: {ours:?}\n{want:?}");
             // and the transpose

@@ -98,7 +98,8 @@ impl System {
         for &k in &used {
             let motion = &tried[k];
             let last = k + 1 == tried.len();
-            let mut own = if last { None } else { Some(Box::new(self.create_derivatives())) };
+            let spare = if last { None } else { out.pool.pop() };
+            let mut own = spare.or_else(|| (!last).then(|| Box::new(self.create_derivatives())));
             let part = own.as_deref_mut().unwrap_or(out);
             if !last {
                 part.set_warm_start(false);

@@ -47,6 +47,8 @@ pub struct Derivatives {
     /// The motions before this one in the same step, in their order, and what this one has of them.
     pub(super) parts: Vec<Box<Derivatives>>,
     pub(super) link: Link,
+    /// Memory for those motions.
+    pub(super) pool: Vec<Box<Derivatives>>,
     /// Joint limits with rows: index of the row, dof, sign in its unit, `∂offset/∂gap`, `∂offset/∂h`.
     pub(super) limits: Vec<LimitAt>,
     pub(super) springs: Vec<SpringAt>,
@@ -242,6 +244,7 @@ impl System {
             places: Vec::new(),
             parts: Vec::new(),
             link: Link::default(),
+            pool: Vec::new(),
             limits: Vec::new(),
             springs: Vec::new(),
             supports: Vec::new(),

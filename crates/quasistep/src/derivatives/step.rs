@@ -40,7 +40,7 @@ impl System {
         self.check(state, &drive)?;
         // on the exact set of loaded contacts, whatever a step may be off by
         let exact = StepParams { accuracy: 0.0, ..params.clone() };
-        out.parts.clear();
+        out.pool.append(&mut out.parts);
         out.link = Link::whole();
         out.work.meetings.clear();
         out.places.clear();
