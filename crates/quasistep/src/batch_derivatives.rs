@@ -78,11 +78,14 @@ struct Row<'a> {
     velocities: Option<BatchVelocities<'a>>,
 }
 
-/// Splits off the first `width` entries.
-fn next<'a>(rest: &mut &'a mut [f64], width: usize) -> &'a mut [f64] {
-    let (row, tail) = std::mem::take(rest).split_at_mut(width);
-    *rest = tail;
-    row
+/// Hands out an array in rows of so many entries.
+fn split<'a>(all: &'a mut [f64], width: usize) -> impl FnMut() -> &'a mut [f64] {
+    let mut rest = all;
+    move || {
+        let (row, tail) = std::mem::take(&mut rest).split_at_mut(width);
+        rest = tail;
+        row
+    }
 }
 
 impl System {
@@ -118,26 +121,29 @@ impl System {
                 all.fill(f64::NAN);
             }
         }
-        let (mut q_next, mut by_q, mut by_q_cmd) = (q_next, by_q, by_q_cmd);
+        let mut q_next = split(q_next, n_q);
+        let mut by_q = split(by_q, rows * n_v);
+        let mut by_q_cmd = split(by_q_cmd, rows * n_rate);
+        let mut of_v = velocities.map(|v| {
+            let square = own * n_v;
+            let (mut v_next, mut by_v) = (split(v.v_next, n_v), split(v.by_v, rows * n_v));
+            let (mut v_by_q, mut v_by_v) = (split(v.v_by_q, square), split(v.v_by_v, square));
+            let mut v_by_q_cmd = split(v.v_by_q_cmd, own * n_rate);
+            move || BatchVelocities {
+                v_next: v_next(),
+                by_v: by_v(),
+                v_by_q: v_by_q(),
+                v_by_v: v_by_v(),
+                v_by_q_cmd: v_by_q_cmd(),
+            }
+        });
         let jobs: Vec<(Row<'_>, &mut DerivativeOutcome)> = outcomes
             .iter_mut()
             .enumerate()
             .map(|(index, outcome)| {
-                let velocities = velocities.as_mut().map(|v| BatchVelocities {
-                    v_next: next(&mut v.v_next, n_v),
-                    by_v: next(&mut v.by_v, rows * n_v),
-                    v_by_q: next(&mut v.v_by_q, own * n_v),
-                    v_by_v: next(&mut v.v_by_v, own * n_v),
-                    v_by_q_cmd: next(&mut v.v_by_q_cmd, own * n_rate),
-                });
-                let row = Row {
-                    index,
-                    q_next: next(&mut q_next, n_q),
-                    by_q: next(&mut by_q, rows * n_v),
-                    by_q_cmd: next(&mut by_q_cmd, rows * n_rate),
-                    velocities,
-                };
-                (row, outcome)
+                let velocities = of_v.as_mut().map(|next| next());
+                let (q_next, by_q, by_q_cmd) = (q_next(), by_q(), by_q_cmd());
+                (Row { index, q_next, by_q, by_q_cmd, velocities }, outcome)
             })
             .collect();
         spread(jobs, n_threads, observer, || {

@@ -47,8 +47,8 @@ impl Derivatives {
     pub fn state_jacobian(
         &mut self,
         system: &System,
-        of_q: StateRows<'_>,
-        of_v: StateRows<'_>,
+        mut of_q: StateRows<'_>,
+        mut of_v: StateRows<'_>,
     ) -> Result<(), DerivativeError> {
         let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
         for rows in [&of_q, &of_v] {
@@ -60,15 +60,14 @@ impl Derivatives {
             return Err(DerivativeError::NotPrepared);
         }
         if !self.is_one_block(system) {
-            self.rows_by_products(system, of_q, 0..n_v, |weights| &mut weights.q_next)?;
-            return self.rows_by_products(system, of_v, 0..n_v, |weights| &mut weights.v);
+            self.rows_by_products(system, &mut of_q, 0..n_v, |weights| &mut weights.q_next)?;
+            return self.rows_by_products(system, &mut of_v, 0..n_v, |weights| &mut weights.v);
         }
         let StateRows { by_q, by_v, by_q_cmd } = of_q;
-        let mut of_v = of_v;
         self.fill(system, by_q, by_q_cmd, Some((by_v, &mut of_v)))?;
         // prescribed dofs are few
         let known = (0..n_v).filter(|dof| system.variable_of_dof[*dof].is_none());
-        self.rows_by_products(system, of_v, known, |weights| &mut weights.v)
+        self.rows_by_products(system, &mut of_v, known, |weights| &mut weights.v)
     }
 
     /// True if all of a step goes into matrices at once: they are then not made of products.
@@ -84,7 +83,7 @@ impl Derivatives {
     fn rows_by_products(
         &mut self,
         system: &System,
-        rows: StateRows<'_>,
+        rows: &mut StateRows<'_>,
         dofs: impl IntoIterator<Item = usize>,
         of: impl Fn(&mut OutputChange) -> &mut Vec<f64>,
     ) -> Result<(), DerivativeError> {
@@ -124,7 +123,7 @@ impl Derivatives {
         }
         if self.start.carried || !self.parts.is_empty() {
             let by_v = &mut vec![0.0; n_v * n_v];
-            let rows = StateRows { by_q, by_v, by_q_cmd };
+            let rows = &mut StateRows { by_q, by_v, by_q_cmd };
             return self.rows_by_products(system, rows, 0..n_v, |weights| &mut weights.q_next);
         }
         self.jacobian_by_columns(system, by_q, by_q_cmd)

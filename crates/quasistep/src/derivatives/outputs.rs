@@ -103,7 +103,9 @@ impl Derivatives {
         for (dof, _) in system.commanded_dofs().filter(|(dof, _)| system.is_prescribed(*dof)) {
             hdv[dof] = s.c[dof];
         }
-        hdv.iter_mut().for_each(|d| *d *= share);
+        for d in &mut hdv {
+            *d *= share;
+        }
         reset(to, hdv.len(), 0.0);
         system.model.integrate_change(&self.rates(system), share * h, &s.a, &hdv, to);
     }

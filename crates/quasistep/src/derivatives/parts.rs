@@ -331,10 +331,10 @@ impl Derivatives {
         let mut parts = std::mem::take(&mut self.parts);
         let mut all: Vec<Weights> = parts.iter().map(|_| Weights::default()).collect();
         let end = Weights { end: weights.clone(), places: Vec::new() };
-        let done = self.gradient_of_part(system, end, &mut all, out).and_then(|()| {
+        let done = self.gradient_of_part(system, &end, &mut all, out).and_then(|()| {
             for k in (0..parts.len()).rev() {
                 let own = std::mem::take(&mut all[k]);
-                parts[k].gradient_of_part(system, own, &mut all, out)?;
+                parts[k].gradient_of_part(system, &own, &mut all, out)?;
             }
             Ok(())
         });
@@ -346,7 +346,7 @@ impl Derivatives {
     fn gradient_of_part(
         &mut self,
         system: &System,
-        weights: Weights,
+        weights: &Weights,
         all: &mut [Weights],
         out: &mut InputChange,
     ) -> Result<(), DerivativeError> {
