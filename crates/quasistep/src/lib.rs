@@ -66,6 +66,7 @@ mod sweep;
 mod system;
 mod tally;
 mod timer;
+mod trace;
 mod uniqueness;
 mod workspace;
 

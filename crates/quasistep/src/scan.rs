@@ -60,7 +60,7 @@ pub(crate) enum PointKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Meeting {
     pub pair: (u32, u32),
-    /// The motion that brings them together, by its number in a [`Trace`](crate::substeps::Trace), and how far it is done then.
+    /// The motion that brings them together, by its number in a [`Trace`](crate::trace::Trace), and how far it is done then.
     pub motion: usize,
     pub share: f64,
     points: Vec<MeetingPoint>,

@@ -17,6 +17,7 @@ use crate::scan::Meeting;
 use crate::state::State;
 use crate::sweep::Breach;
 use crate::system::{Role, System};
+use crate::trace::{Trace, Tried};
 use crate::workspace::Workspace;
 
 /// Most times that pairs join the program of one substep. Each time the motion is another one, and brings others together.
@@ -26,36 +27,6 @@ const MAX_ROUNDS: usize = 4;
 const MAX_MOTIONS: u32 = 256;
 /// Shares of its time that a substep with velocity is cut to at once, least and most.
 const CUT: [f64; 2] = [0.25, 0.9];
-
-/// Every motion that a step tried, in order, for its derivatives.
-#[derive(Debug, Default)]
-pub(crate) struct Trace {
-    pub motions: Vec<Tried>,
-    /// What the next one starts from the end of: a motion and how far it is followed, or the start of the step.
-    before: Option<(usize, f64)>,
-    /// What is left of the step then, in s.
-    left: f64,
-}
-
-/// One motion that a step tried.
-#[derive(Clone, Debug)]
-pub(crate) struct Tried {
-    pub from: State,
-    pub q_cmd: Vec<f64>,
-    pub before: Option<(usize, f64)>,
-    /// What is left of the step at its start, and the time that it takes, in s.
-    pub left: f64,
-    pub size: f64,
-    /// Pairs that joined its program.
-    pub meetings: Vec<Meeting>,
-}
-
-impl Trace {
-    /// The last motion is followed for a share of it; `left` seconds are then left of the step.
-    fn follow(&mut self, share: f64, left: f64) {
-        (self.before, self.left) = (Some((self.motions.len() - 1, share)), left);
-    }
-}
 
 impl System {
     /// Stages 1 to 8 of a whole step, in as many substeps as its motion needs; the answer is in `work`.

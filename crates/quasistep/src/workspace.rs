@@ -12,10 +12,10 @@ use crate::report::{ContactReport, StepMethod, StepReport};
 use crate::scan::{Meeting, Scan};
 use crate::state::WarmRow;
 use crate::state::{Checkpoint, WarmStart};
-use crate::substeps::Trace;
 use crate::sweep::Sweep;
 use crate::system::System;
 use crate::timer::Timer;
+use crate::trace::Trace;
 use quasistep_math::Pose;
 use quasistep_solvers::{ConeProgram, CoulombSolution, FrictionProgram, Outcome, Solution};
 

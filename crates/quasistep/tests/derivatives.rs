@@ -617,5 +617,9 @@ fn derivatives_of_motion_carry_its_momentum() {
     let system = world.build();
     let q = vec![0.8, 0.6, 0.0, 0.0, 0.0, 0.0, 0.105];
     let v = vec![0.5, 0.2, -0.3, 1.0, 0.3, -2.0];
-    check_all(&system, &State { time: 0.0, q, v }, &StepInput::default(), &params);
+    let mut state = State { time: 0.0, q, v };
+    check_all(&system, &state, &StepInput::default(), &params);
+    let report =
+        system.step(&mut state, &[], &params, &mut system.create_workspace()).unwrap().clone();
+    assert!(report.contacts[0].rebound > 0.0);
 }

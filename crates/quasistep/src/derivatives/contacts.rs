@@ -6,6 +6,7 @@ use super::joined::Joined;
 use super::kinds::Mode;
 use super::prepared::{Derivatives, Pressure, TIE};
 use super::pressure;
+use crate::contact::ContactRow;
 use crate::formulation::edges::WAYS;
 use crate::formulation::problem::Posed;
 use crate::foundation;
@@ -110,6 +111,30 @@ impl Derivatives {
             self.forces[bodies[1]] += on_b;
             self.contacts.push(contact);
         }
+    }
+
+    /// Rows of all contacts, with the points and motions of those that joined as they are where their pairs meet; `None` if none
+    /// did.
+    fn rows_where_they_meet(&mut self, system: &System) -> Option<Vec<ContactRow>> {
+        let Self { work, places, motions, .. } = self;
+        if places.is_empty() {
+            return None;
+        }
+        let mut rows = work.contacts.rows.clone();
+        let mut own = Vec::new();
+        for (place, meeting) in places.iter().zip(&work.meetings) {
+            let of_pair = |row: &ContactRow| (row.near.geom_a, row.near.geom_b) == meeting.pair;
+            let points = work.scan.motions_at(system, meeting, &place.kin, &mut own);
+            let Some(first) = rows.iter().position(of_pair) else { continue };
+            for (k, (point, motion)) in points.into_iter().zip(&own).enumerate() {
+                let row = &mut rows[first + k];
+                if matches!(row.near.kind, PointKind::Meeting { .. }) {
+                    row.near.point = point;
+                    motions[first + k] = *motion;
+                }
+            }
+        }
+        Some(rows)
     }
 
     /// Changes of the rows of contacts (`rows`, and at the least-norm rates `turn`), of their pushes (`push`) and frames

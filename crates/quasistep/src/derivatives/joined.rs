@@ -5,9 +5,7 @@
 //! other motion, and with `q` itself.
 
 use super::contact::{ContactAt, FrameChange, FrameWeights};
-use super::prepared::Derivatives;
 use crate::contact::ContactRow;
-use crate::scan::PointKind;
 use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{Kinematics, SpatialForce, Twist};
@@ -125,31 +123,5 @@ impl Joined {
         }
         let [a, b] = at;
         there.frame_gradient(&by, [a, b]);
-    }
-}
-
-impl Derivatives {
-    /// Rows of all contacts, with the points and motions of those that joined as they are where their pairs meet; `None` if none
-    /// did.
-    pub(super) fn rows_where_they_meet(&mut self, system: &System) -> Option<Vec<ContactRow>> {
-        let Self { work, places, motions, .. } = self;
-        if places.is_empty() {
-            return None;
-        }
-        let mut rows = work.contacts.rows.clone();
-        let mut own = Vec::new();
-        for (place, meeting) in places.iter().zip(&work.meetings) {
-            let of_pair = |row: &ContactRow| (row.near.geom_a, row.near.geom_b) == meeting.pair;
-            let points = work.scan.motions_at(system, meeting, &place.kin, &mut own);
-            let Some(first) = rows.iter().position(of_pair) else { continue };
-            for (k, (point, motion)) in points.into_iter().zip(&own).enumerate() {
-                let row = &mut rows[first + k];
-                if matches!(row.near.kind, PointKind::Meeting { .. }) {
-                    row.near.point = point;
-                    motions[first + k] = *motion;
-                }
-            }
-        }
-        Some(rows)
     }
 }

@@ -9,48 +9,13 @@
 use super::change::{InputChange, OutputChange, or_zero, reset};
 use super::joined::PlaceAt;
 use super::kinds::{DerivativeError, Mode};
-use super::prepared::Derivatives;
+use super::prepared::{Derivatives, Link, Told};
 use crate::load::Drive;
 use crate::params::StepParams;
 use crate::report::ContactReport;
 use crate::state::State;
-use crate::substeps::{Trace, Tried};
 use crate::system::System;
-
-/// What a motion has of the others of its step, and of the step.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Link {
-    /// The motion that it starts from, by its number, and how far that is followed; none at the start of the step.
-    before: Option<(usize, f64)>,
-    /// Its share of the time step.
-    size: f64,
-    /// Its command where that is not the step's.
-    told: Option<Told>,
-    /// For each of its contacts the one of the step's report that stands for the same pair.
-    contacts: Vec<Option<usize>>,
-}
-
-impl Link {
-    /// Of a step that is one motion.
-    pub fn whole() -> Self {
-        Self { size: 1.0, ..Self::default() }
-    }
-}
-
-/// A command on the way to that of the step.
-#[derive(Clone, Debug)]
-struct Told {
-    /// The configuration at the command of the step, and the way to that of the motion, on the tangent space.
-    target: Vec<f64>,
-    way: Vec<f64>,
-    /// Share of the way that prescribed dofs go.
-    ratio: f64,
-    /// Time from the end of the motion to that of the step, in s, and its share of the step.
-    rest: f64,
-    rest_share: f64,
-    /// Rate of the command, over dofs.
-    rate: Vec<f64>,
-}
+use crate::trace::{Trace, Tried};
 
 /// Weights on what comes out of a motion.
 #[derive(Debug, Default)]

@@ -5,9 +5,7 @@ use super::contact::{ContactAt, FrameChange};
 use super::joined::{Joined, PlaceAt};
 use super::kinds::StepKinks;
 use super::memory::Memory;
-use super::parts::Link;
 use super::scale::ScaleAt;
-use super::start::{StartAt, StartChange};
 use crate::formulation::edges::WAYS;
 use crate::params::Rotations;
 use crate::report::StepReport;
@@ -15,7 +13,7 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use quasistep_geometry::ContactMotion;
 use quasistep_math::Vec3;
-use quasistep_model::{LoadAt, SpatialForce, Twist};
+use quasistep_model::{BodyVelocityForce, LoadAt, SpatialForce, Twist};
 use quasistep_solvers::{ConeProgram, Relaxed, Sensitivity};
 use std::ops::Range;
 
@@ -107,6 +105,75 @@ pub(super) struct Constants {
     pub(super) wrenches: Vec<(usize, Vec3, Vec3)>,
     /// Empty or of length `n_v`.
     pub(super) tau: Vec<f64>,
+}
+
+/// What a motion has of the others of its step, and of the step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Link {
+    /// The motion that it starts from, by its number, and how far that is followed; none at the start of the step.
+    pub(super) before: Option<(usize, f64)>,
+    /// Its share of the time step.
+    pub(super) size: f64,
+    /// Its command where that is not the step's.
+    pub(super) told: Option<Told>,
+    /// For each of its contacts the one of the step's report that stands for the same pair.
+    pub(super) contacts: Vec<Option<usize>>,
+}
+
+impl Link {
+    /// Of a step that is one motion.
+    pub(super) fn whole() -> Self {
+        Self { size: 1.0, ..Self::default() }
+    }
+}
+
+/// A command on the way to that of the step.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// The configuration at the command of the step, and the way to that of the motion, on the tangent space.
+    pub(super) target: Vec<f64>,
+    pub(super) way: Vec<f64>,
+    /// Share of the way that prescribed dofs go.
+    pub(super) ratio: f64,
+    /// Time from the end of the motion to that of the step, in s, and its share of the step.
+    pub(super) rest: f64,
+    pub(super) rest_share: f64,
+    /// Rate of the command, over dofs.
+    pub(super) rate: Vec<f64>,
+}
+
+/// The velocity at the start of a step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StartAt {
+    /// False where steps start from rest; nothing else is then read.
+    pub(super) carried: bool,
+    pub(super) v: Vec<f64>,
+    /// Twists of bodies, and their rates at constant `v`.
+    pub(super) V: Vec<Twist>,
+    pub(super) A: Vec<Twist>,
+    /// Forces of velocities on bodies; none without mass.
+    pub(super) forces: Vec<Option<BodyVelocityForce>>,
+}
+
+/// Changes of the start, or weights on them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StartChange {
+    /// Of the velocity, over dofs.
+    pub(super) v: Vec<f64>,
+    /// Of twists by rates that are known less those at the start.
+    pub(super) known: Vec<Twist>,
+    pub(super) dV: Vec<Twist>,
+    pub(super) dA: Vec<Twist>,
+    pub(super) to_V: Vec<SpatialForce>,
+    pub(super) to_A: Vec<SpatialForce>,
+    pub(super) moves: Vec<Twist>,
+}
+
+impl StartAt {
+    /// True if inertia resists the rate of a dof.
+    pub(super) fn resists(&self, system: &System, dof: usize) -> bool {
+        self.carried || system.is_passive(dof)
+    }
 }
 
 /// One row of a joint limit.

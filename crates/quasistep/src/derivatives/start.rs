@@ -6,41 +6,7 @@ use super::prepared::Derivatives;
 use crate::params::StepParams;
 use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
-use quasistep_model::{BodyVelocityForce, MotionChange, MotionGradient, SpatialForce, Twist};
-
-/// The velocity at the start of a step.
-#[derive(Clone, Debug, Default)]
-pub(super) struct StartAt {
-    /// False where steps start from rest; nothing else is then read.
-    pub carried: bool,
-    pub v: Vec<f64>,
-    /// Twists of bodies, and their rates at constant `v`.
-    pub V: Vec<Twist>,
-    pub A: Vec<Twist>,
-    /// Forces of velocities on bodies; none without mass.
-    pub forces: Vec<Option<BodyVelocityForce>>,
-}
-
-/// Changes of the start, or weights on them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct StartChange {
-    /// Of the velocity, over dofs.
-    pub v: Vec<f64>,
-    /// Of twists by rates that are known less those at the start.
-    pub known: Vec<Twist>,
-    pub dV: Vec<Twist>,
-    pub dA: Vec<Twist>,
-    pub to_V: Vec<SpatialForce>,
-    pub to_A: Vec<SpatialForce>,
-    moves: Vec<Twist>,
-}
-
-impl StartAt {
-    /// True if inertia resists the rate of a dof.
-    pub fn resists(&self, system: &System, dof: usize) -> bool {
-        self.carried || system.is_passive(dof)
-    }
-}
+use quasistep_model::{MotionChange, MotionGradient, SpatialForce, Twist};
 
 /// The inertia with these six numbers times a vector, both in the world.
 fn inertia_times(dI: &[f64], R: &Mat3, x: Vec3) -> Vec3 {

@@ -1,8 +1,7 @@
 //! The step that is differentiated, and what its derivatives need of it.
 
 use super::kinds::{DerivativeError, Mode, StepKinks};
-use super::parts::Link;
-use super::prepared::{Derivatives, Pressure};
+use super::prepared::{Derivatives, Link, Pressure};
 use crate::error::StepError;
 use crate::formulation::dynamic::{overlaps, without_recovery};
 use crate::formulation::problem::Posed;
