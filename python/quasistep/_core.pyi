@@ -135,7 +135,8 @@ class Changes:
     @property
     def known(self) -> list[int]: ...
     def of_runs(
-        self, system: System, q: ArrayLike, u: ArrayLike, n: int, n_steps: int, threads: int | None
+        self, system: System, q: ArrayLike, velocity: ArrayLike | None,
+        u: ArrayLike, n: int, n_steps: int, threads: int | None
     ) -> tuple[_Array, _Array, list[int]]: ...
 
 @final
@@ -144,6 +145,7 @@ class Derivatives:
         cls,
         system: System,
         q: ArrayLike,
+        velocity: ArrayLike | None,
         u: ArrayLike | None,
         h: float | None,
         t: float,
@@ -156,6 +158,7 @@ class Derivatives:
     def jvp(self, change: dict[str, _Array], impulses: bool) -> tuple[dict[str, Any], float]: ...
     def vjp(self, weights: dict[str, _Array]) -> dict[str, Any]: ...
     def matrices(self) -> tuple[_Array, _Array]: ...
+    def state_matrices(self) -> dict[tuple[str, str], _Array]: ...
 
 @final
 class Mpc:
@@ -358,6 +361,7 @@ def difference(system: System, q0: ArrayLike, q1: ArrayLike) -> _Array: ...
 def differentiate_batch(
     system: System,
     q: ArrayLike,
+    velocity: ArrayLike | None,
     u: ArrayLike,
     v: ArrayLike | None,
     n: int,
@@ -367,6 +371,7 @@ def differentiate_batch(
     params: StepParams | None,
     kappa: float | None,
     weights: ArrayLike | None,
+    v_weights: ArrayLike | None,
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -145,7 +146,7 @@ class Kinks(NamedTuple):
 
 
 class StepDerivatives:
-    r"""Derivatives of one quasi-static step: of ``q_next``, ``v`` and impulses by everything that goes in.
+    r"""Derivatives of one step: of ``q_next``, ``v`` and impulses by everything that goes in.
 
     They include how distances, normals, witness points and Jacobians turn with q. Configurations change on their
     tangent space: :math:`q \oplus dq`, dofs to dofs, in the order of :attr:`System.dofs`.
@@ -153,6 +154,7 @@ class StepDerivatives:
     | input | shape | |
     |---|---|---|
     | ``q`` | (n_v,) | configuration |
+    | ``velocity`` | (n_v,) | at the start; of steps that carry it over (``motion: dynamic``), else without effect |
     | ``u`` | (n_u_v,) | command, on its tangent space |
     | ``u_rate`` | (n_u_v,) | rate of the command |
     | ``wrench`` | (n_bodies, 6) | torque about the body's origin, then force, world axes |
@@ -170,7 +172,7 @@ class StepDerivatives:
     | output | shape | |
     |---|---|---|
     | ``q_next`` | (n_v,) | next configuration |
-    | ``v`` | (n_v,) | velocity |
+    | ``v`` | (n_v,) | velocity during the step, which ``motion: dynamic`` carries over |
     | ``normal`` | (contacts,) | normal impulses, N·s |
     | ``impulse`` | (contacts, 6) | impulse on b in N·s, angular impulse in N·m·s, world axes |
 
@@ -199,9 +201,9 @@ class StepDerivatives:
     def __init__(self, system: DifferentiableSystem, arguments: tuple[Any, ...]) -> None:
         self.system = system
         self._arguments = arguments
-        q, u, h, t, v, wrenches, params, self.mode = arguments
+        q, u, h, t, v, wrenches, params, self.mode, velocity = arguments
         self._inner = _core.Derivatives(
-            system, q, u, h, t, v, wrenches, params, _kappa(self.mode)
+            system, q, velocity, u, h, t, v, wrenches, params, _kappa(self.mode)
         )
         q_next, report, kinks, bound = self._inner.step()
         self.q: Array = np.array(q, dtype=float)
@@ -309,6 +311,8 @@ class StepDerivatives:
         if of == "q_next" and wrt in ("q", "u"):
             by_q, by_u = self._inner.matrices()
             matrix = (by_q if wrt == "q" else by_u).reshape(self.system.n_v, -1)
+        elif of in ("q_next", "v") and wrt in ("q", "velocity", "u"):
+            matrix = self._of_state[of, wrt].reshape(self.system.n_v, -1)
         else:
             matrix = self._product(of, wrt, int(np.prod(outputs[of])), int(np.prod(inputs[wrt])))
         if not coordinates:
@@ -320,6 +324,10 @@ class StepDerivatives:
         elif wrt == "u":
             matrix = matrix @ np.linalg.pinv(self.system.command_matrix(self._u()))
         return matrix
+
+    @cached_property
+    def _of_state(self) -> dict[tuple[str, str], Array]:
+        return self._inner.state_matrices()
 
     def _product(self, of: str, wrt: str, rows: int, columns: int) -> Array:
         """Column by column, or row by row if there are fewer of those."""
@@ -356,7 +364,7 @@ class StepDerivatives:
             f"{system.bodies[c['a']]} – {system.bodies[c['b']]} #{i}"
             for i, c in enumerate(self.report.contacts)
         ]
-        if what in ("q", "q_next", "v", "tau"):
+        if what in ("q", "velocity", "q_next", "v", "tau"):
             return system.dofs
         if what in ("u", "u_rate", "stiffness", "damping"):
             return system.efforts
@@ -394,7 +402,7 @@ class StepDerivatives:
         of_bodies = {"wrench": (b, 6), "mass": (b,), "com": (b, 3), "inertia": (b, 6)}
         of_bodies["support"] = (b, 3)
         rest = {**of_bodies, "tau": (n,), "h": (1,), "relaxation": (1,)}
-        return {"q": (n,), **on_drives, **rest} | {name: (c,) for name in _CONTACT_INPUTS}
+        return {"q": (n,), "velocity": (n,), **on_drives, **rest} | {name: (c,) for name in _CONTACT_INPUTS}
 
     def _output_shapes(self) -> dict[str, tuple[int, ...]]:
         n, c = self.system.n_v, self._contacts()
@@ -424,13 +432,19 @@ class DerivativesBatch(NamedTuple):
         In the order of :class:`Kinks`.
     errors : dict of int to QuasistepError
         Why samples have none, by their number.
+    v_next : ndarray, shape (N, n_v), optional
+        Velocity at the end. This and what follows are None unless velocity is carried over or was given.
+    by_v : ndarray, shape (N, n_v, n_v); of a gradient (N, n_v), optional
+        By the velocity at the start.
+    v_by_q, v_by_v, v_by_u : ndarray, optional
+        Of the velocity at the end, shaped like ``by_q``, ``by_v``, ``by_u``; None of a gradient.
 
     Examples
     --------
     See :meth:`System.derivatives_batch`.
 
     >>> qs.DerivativesBatch._fields
-    ('q_next', 'by_q', 'by_u', 'kinks', 'errors')
+    ('q_next', 'by_q', 'by_u', 'kinks', 'errors', 'v_next', 'by_v', 'v_by_q', 'v_by_v', 'v_by_u')
     """
 
     q_next: Array
@@ -438,6 +452,11 @@ class DerivativesBatch(NamedTuple):
     by_u: Array
     kinks: NDArray[np.int64]
     errors: dict[int, QuasistepError]
+    v_next: Array | None = None
+    by_v: Array | None = None
+    v_by_q: Array | None = None
+    v_by_v: Array | None = None
+    v_by_u: Array | None = None
 
 
 class DifferentiableSystem(PlannedSystem):
@@ -454,8 +473,9 @@ class DifferentiableSystem(PlannedSystem):
         v: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
+        velocity: ArrayLike | None = None,
     ) -> StepDerivatives:
-        """Takes one convex step and its derivatives.
+        """Takes one step and its derivatives.
 
         Parameters
         ----------
@@ -463,7 +483,7 @@ class DifferentiableSystem(PlannedSystem):
             Configuration; the scene's start by default.
         mode : "exact" or Smooth
             Of the step itself on its true active set; or of the relaxed step.
-        u, h, t, v, wrenches, params
+        u, h, t, v, wrenches, params, velocity
             As for :meth:`step`.
 
         Returns
@@ -476,7 +496,7 @@ class DifferentiableSystem(PlannedSystem):
         StepError
             The step was not taken.
         DerivativeError
-            It has no derivatives: exact friction, ``integration: midpoint``.
+            It has no derivatives: ``integration: midpoint``, or what it says.
 
         Examples
         --------
@@ -486,7 +506,7 @@ class DifferentiableSystem(PlannedSystem):
         array([0.5, 0.5])
         """
         start = self.q0 if q is None else q
-        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode))
+        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode, velocity))
 
     def derivatives_batch(
         self,
@@ -500,6 +520,8 @@ class DifferentiableSystem(PlannedSystem):
         V: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
+        velocity: ArrayLike | None = None,
+        v_weights: ArrayLike | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> DerivativesBatch:
@@ -514,6 +536,10 @@ class DifferentiableSystem(PlannedSystem):
         weights : array_like, shape (N, n_v), optional
             On ``q_next`` on its tangent space: gradients of the weighted sums in place of matrices, which is
             cheaper.
+        velocity : array_like, shape (N, n_v) or (n_v,), optional
+            At the start, in m/s and rad/s; rest by default.
+        v_weights : array_like, shape (N, n_v), optional
+            On the velocity at the end, beside ``weights``, which must be there.
         threads, progress
             As for :meth:`step_batch`.
 
@@ -528,7 +554,9 @@ class DifferentiableSystem(PlannedSystem):
         >>> system.derivatives_batch(system.q0, U).by_u.shape
         (2, 8, 2)
         """
-        n = count({2: [Q, U, V, weights]}, None)
+        if v_weights is not None and weights is None:
+            raise ValueError("`v_weights` stand beside `weights`, which are None; give zeros of shape (N, n_v) for none")
+        n = count({2: [Q, U, V, weights, velocity, v_weights]}, None)
         Q = shaped("Q", Q, (n, self.n_q), broadcast=True)
         U = shaped("U", U, (n, self.n_u), broadcast=True)
         V = None if V is None else np.broadcast_to(
@@ -536,16 +564,27 @@ class DifferentiableSystem(PlannedSystem):
         )  # fmt: skip
         if weights is not None:
             weights = shaped("weights", weights, (n, self.n_v))
+        if v_weights is not None:
+            v_weights = shaped("v_weights", v_weights, (n, self.n_v))
+        if velocity is not None:
+            velocity = shaped("velocity", velocity, (n, self.n_v), broadcast=True)
         out = _core.differentiate_batch(
-            self, Q, U, V, n, t, h, wrenches, params, _kappa(mode), weights, checked_threads(threads), progress
-        )
+            self, Q, velocity, U, V, n, t, h, wrenches, params, _kappa(mode), weights, v_weights,
+            checked_threads(threads), progress,
+        )  # fmt: skip
         rows = (n,) if weights is not None else (n, self.n_v)
+        of_v: dict[str, Array] = {}
+        if "v_next" in out:
+            of_v = {"v_next": out["v_next"].reshape(n, self.n_v), "by_v": out["by_v"].reshape(*rows, self.n_v)}
+        if of_v and weights is None:
+            of_v |= {name: out[name].reshape(n, self.n_v, -1) for name in ("v_by_q", "v_by_v", "v_by_u")}
         return DerivativesBatch(
             out["q_next"].reshape(n, self.n_q),
             out["by_q"].reshape(*rows, self.n_v),
             out["by_u"].reshape(*rows, self.n_u_v),
             out["kinks"].reshape(n, len(Kinks._fields)),
             out["errors"],
+            **of_v,
         )
 
     def coordinate_matrix(self, q: ArrayLike) -> Array:

@@ -308,9 +308,9 @@ class _Runs:
         n_q, p = system.n_q, len(of.known)
         out: list[Array | None] = [None] * len(self.seen)
         slopes: list[Array | None] = [None] * len(self.seen)
-        for members, q0, u, _ in self.groups:
+        for members, q0, u, v0 in self.groups:
             n, T, _ = u.shape
-            flat, by, lost = of.of_runs(system, q0, u, n, T, self.threads)
+            flat, by, lost = of.of_runs(system, q0, v0, u, n, T, self.threads)
             Q, all_rows = flat.reshape(n, T, n_q), by.reshape(n, T, p, n_q)
             for row, k in enumerate(members):
                 if row not in lost:
@@ -335,7 +335,7 @@ def identify(
     Each motion is run from where it starts with its own commands, and least squares (`scipy.optimize.least_squares`, trust region
     within bounds) brings the runs near what was seen. Its slopes are the derivatives of the steps, chained along each motion, by
     friction, spin radius, compliance, supports, mass, centre of mass, stiffness and damping. By other keys, and of motions with a step that has no
-    derivatives (`motion: dynamic`, midpoint steps, substeps), they are central differences of runs.
+    derivatives (midpoint steps), they are central differences of runs.
 
     Parameters
     ----------

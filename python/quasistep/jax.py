@@ -29,6 +29,7 @@ def step(
     h: float | None = None,
     t: float = 0.0,
     params: StepParams | None = None,
+    velocity: Any = None,
 ) -> Any:
     """One step as a differentiable function of JAX arrays: under ``grad``, ``jacrev``, ``hessian``, ``jit``, ``vmap``, ``scan``.
 
@@ -45,10 +46,13 @@ def step(
         Whose derivatives: :meth:`System.derivatives`.
     h, t, params
         As for :meth:`System.step`.
+    velocity : array, shape (..., n_v), optional
+        At the start, of a formulation that carries it over (``motion: dynamic``); rest by default.
 
     Returns
     -------
     array, shape (..., n_q)
+        With ``velocity`` a pair: this, and the velocity at the end, shape (..., n_v).
         Of the dtype of ``q``; computed in double precision on the CPU.
 
     Raises
@@ -72,7 +76,8 @@ def step(
     except ImportError as error:
         raise ImportError("quasistep.jax needs JAX: pip install jax") from error
 
-    function = StepFunction(system, mode, {"h": h, "t": t, "params": params})
+    moving = velocity is not None
+    function = StepFunction(system, mode, {"h": h, "t": t, "params": params}, moving)
 
     def call(what: Any, shapes: Any, *arrays: Any) -> Any:
         return jax.pure_callback(what, shapes, *arrays, vmap_method="broadcast_all")
@@ -124,4 +129,11 @@ def step(
         return gradient(*kept, g)
 
     one.defvjp(one_forward, one_backward)
-    return one(jax.numpy.asarray(q), jax.numpy.asarray(u))
+    q, u = jax.numpy.asarray(q), jax.numpy.asarray(u)
+    if not moving:
+        return one(q, u)
+    velocity = jax.numpy.asarray(velocity)
+    shape = np.broadcast_shapes(q.shape[:-1], velocity.shape[:-1])
+    parts = [jax.numpy.broadcast_to(x, (*shape, x.shape[-1])) for x in (q, velocity)]
+    x_next = one(jax.numpy.concatenate(parts, axis=-1), u)
+    return x_next[..., : system.n_q], x_next[..., system.n_q :]

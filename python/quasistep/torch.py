@@ -23,6 +23,7 @@ def step(
     h: float | None = None,
     t: float = 0.0,
     params: StepParams | None = None,
+    velocity: Any = None,
 ) -> Any:
     """One step as a differentiable function of tensors.
 
@@ -36,10 +37,13 @@ def step(
         Whose derivatives: :meth:`System.derivatives`.
     h, t, params
         As for :meth:`System.step`.
+    velocity : tensor, shape (..., n_v), optional
+        At the start, of a formulation that carries it over (``motion: dynamic``); rest by default.
 
     Returns
     -------
     tensor, shape (..., n_q)
+        With ``velocity`` a pair: this, and the velocity at the end, shape (..., n_v).
         Of the dtype and on the device of ``q``; computed in double precision on the CPU.
 
     Raises
@@ -56,10 +60,18 @@ def step(
     >>> u = torch.tensor([0.0, 0.1], requires_grad=True)           # doctest: +SKIP
     >>> qs.torch.step(system, q, u)[0].backward()                  # doctest: +SKIP
     """
-    function = StepFunction(system, mode, {"h": h, "t": t, "params": params})
+    moving = velocity is not None
+    function = StepFunction(system, mode, {"h": h, "t": t, "params": params}, moving)
     global _step
     _step = _step or _autograd_function()
-    return _step.apply(q, u, function)
+    if not moving:
+        return _step.apply(q, u, function)
+    import torch
+
+    shape = torch.broadcast_shapes(q.shape[:-1], velocity.shape[:-1])
+    parts = [x.expand(*shape, x.shape[-1]) for x in (q, velocity)]
+    x_next = _step.apply(torch.cat(parts, dim=-1), u, function)
+    return x_next[..., : system.n_q], x_next[..., system.n_q :]
 
 
 # made at the first call: importing PyTorch takes seconds

@@ -103,6 +103,32 @@ class TestJax:
         np.testing.assert_allclose(hessian, want, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(hessian, hessian.T, atol=1e-6)
 
+    def test_gradient_through_a_rollout_with_momentum(self, push, pushed):
+        import jax
+        import jax.numpy as jnp
+
+        from quasistep.jax import step
+
+        q0, u0 = pushed
+        # feet that slide with exact friction share the weight as they like
+        options = {"h": 0.005, "params": push.params.replace(motion="dynamic", friction="convex")}
+        box = push.coordinates.index("box.x")
+
+        def end(v0, U):
+            (q, v), _ = jax.lax.scan(lambda x, u: (step(push, x[0], u, velocity=x[1], **options), None), (jnp.array(q0), v0), U)
+            return q[box] + 0.1 * v[slides]
+
+        slides = push.dofs.index("box.vx")
+        v0 = jnp.zeros(push.n_v).at[slides].set(0.3)
+        U = jnp.array(np.tile(u0, (5, 1)))
+        by_v, by_u = jax.jit(jax.grad(end, (0, 1)))(v0, U)
+        eps = 1e-5
+        ends = [end(v0.at[slides].add(s * eps), U) for s in (1, -1)]
+        np.testing.assert_allclose(by_v[slides], (ends[0] - ends[1]) / (2 * eps), rtol=1e-5, atol=1e-9)
+        ends = [end(v0, U.at[2, 0].add(s * eps)) for s in (1, -1)]
+        np.testing.assert_allclose(by_u[2, 0], (ends[0] - ends[1]) / (2 * eps), rtol=1e-5, atol=1e-9)
+        assert by_v[slides] > 0 and by_u[2, 0] > 0
+
     def test_vmap_is_a_batch(self, push, pushed):
         import jax
         import jax.numpy as jnp
@@ -139,6 +165,22 @@ class TestTorch:
             du[1, 0] = 1
             want = (end(u0 + eps * du) - end(u0 - eps * du)) / (2 * eps)
         np.testing.assert_allclose(u0.grad[1, 0], want, atol=1e-6)
+
+    def test_gradcheck_with_momentum(self, push, pushed):
+        import torch
+
+        from quasistep.torch import step
+
+        options = {"h": 0.005, "params": push.params.replace(motion="dynamic", friction="convex")}
+        q, u = (torch.tensor(x, dtype=torch.float64) for x in pushed)
+        v = torch.zeros(push.n_v, dtype=torch.float64)
+        v[push.dofs.index("box.vx")] = 0.3
+        v.requires_grad_(True)
+        u.requires_grad_(True)
+        def taken(u, v):
+            return step(push, q, u, velocity=v, **options)
+
+        assert torch.autograd.gradcheck(taken, (u, v), eps=1e-6, atol=1e-5)
 
     def test_gradcheck_of_commands(self, push, pushed):
         import torch

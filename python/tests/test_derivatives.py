@@ -169,18 +169,68 @@ def test_a_kink_is_flagged(push):
 
 
 def test_what_has_no_derivative_says_why(push):
-    for words, said in [({"motion": "dynamic"}, "motion"), ({"integration": "midpoint"}, "integration")]:
-        with pytest.raises(qs.DerivativeError, match=said):
-            push.derivatives(params=push.params.replace(**words))
+    with pytest.raises(qs.DerivativeError, match="integration"):
+        push.derivatives(params=push.params.replace(integration="midpoint"))
+    with pytest.raises(ValueError, match="`v_weights` stand beside `weights`"):
+        push.derivatives_batch(push.q0, push.commanded(push.q0), v_weights=np.zeros((1, push.n_v)))
+    with pytest.raises(qs.LengthError, match="v"):
+        push.derivatives(velocity=[1.0])
     with pytest.raises(ValueError, match="give 'exact'"):
         push.derivatives(mode="smooth")
     d = push.derivatives()
-    with pytest.raises(ValueError, match="no 'temperature' among q, u"):
+    with pytest.raises(ValueError, match="no 'temperature' among q, velocity, u"):
         d.jvp(temperature=[1])
     with pytest.raises(ValueError, match="`q` has shape"):
         d.jvp(q=[1.0])
     with pytest.raises(qs.LengthError):
         push.derivatives([1.0, 2.0])
+
+
+@pytest.fixture(scope="module")
+def moving(push, pushed):
+    """The same with momentum, while the box slides and turns on the table."""
+    velocity = np.zeros(push.n_v)
+    velocity[push.dofs.indices(["finger.x", "box.wz", "box.vx", "box.vy"])] = [0.2, 0.3, 0.25, 0.05]
+    return pushed, {"velocity": velocity, "h": 0.005, "params": push.params.replace(motion="dynamic")}
+
+
+def test_the_next_state_follows_the_state_and_the_command(push, moving):
+    (q, u), options = moving
+    d = push.derivatives(q, u, **options)
+    rng = np.random.default_rng(5)
+    v0 = options["velocity"]
+    dq, dv, du = rng.standard_normal(push.n_v), rng.standard_normal(push.n_v), rng.standard_normal(push.n_u)
+    flat = push.dofs.indices(["box.wx", "box.wy", "box.vz"])
+    dq[flat] = dv[flat] = 0
+
+    def at(s):
+        start = {**options, "velocity": v0 + s * dv}
+        q_next, report = push.step(push.integrate(q, dq, s), u + s * du, **start)
+        return np.r_[push.difference(d.q_next, q_next), report.v]
+
+    got = d.jvp(q=dq, velocity=dv, u=du)
+    by = {of: d.matrix(of, "q") @ dq + d.matrix(of, "velocity") @ dv + d.matrix(of, "u") @ du for of in ("q_next", "v")}
+    for eps in (1e-5, 1e-6):
+        want = (8 * (at(eps) - at(-eps)) - (at(2 * eps) - at(-2 * eps))) / (12 * eps)
+        for of, part in (("q_next", want[: push.n_v]), ("v", want[push.n_v :])):
+            np.testing.assert_allclose(got[of], part, atol=1e-6 * np.abs(part).max())
+            np.testing.assert_allclose(by[of], got[of], atol=1e-9 * np.abs(part).max())
+
+
+def test_batches_carry_velocities(push, moving):
+    (q, u), options = moving
+    U = u + 0.002 * np.random.default_rng(6).standard_normal((6, 2))
+    out = push.derivatives_batch(q, U, **options, threads=2)
+    d = push.derivatives(q, U[4], **options)
+    for name, of, wrt in [("by_v", "q_next", "velocity"), ("v_by_q", "v", "q"), ("v_by_v", "v", "velocity"), ("v_by_u", "v", "u")]:
+        np.testing.assert_array_equal(getattr(out, name)[4], d.matrix(of, wrt))
+    np.testing.assert_array_equal(out.v_next[4], d.report.v)
+    W, Wv = np.random.default_rng(7).standard_normal((2, 6, push.n_v))
+    out = push.derivatives_batch(q, U, weights=W, v_weights=Wv, **options)
+    back = d.vjp(q_next=W[4], v=Wv[4])
+    np.testing.assert_array_equal(out.by_v[4], back["velocity"])
+    np.testing.assert_array_equal(out.by_u[4], back["u"])
+    assert out.v_by_q is None and push.derivatives_batch(q, U).by_v is None
 
 
 @pytest.fixture(scope="module")

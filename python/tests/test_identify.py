@@ -141,11 +141,13 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("foundation", [False, True])
-def test_slopes_of_runs_are_those_of_differences(foundation: bool) -> None:
+@pytest.mark.parametrize(
+    ("foundation", "motion"), [(False, "quasi_static"), (True, "quasi_static"), (False, "dynamic")]
+)
+def test_slopes_of_runs_are_those_of_differences(foundation: bool, motion: str) -> None:
     """What `identify` chains along a motion, against runs with a little more and a little less of each number."""
     numbers = dict(NUMBERS)
-    system = qs.loads(MOVED)
+    system = qs.loads(MOVED).with_({"step.motion": motion})
     if foundation:
         # points of a foundation give way by it alone
         del numbers["friction.pairs.1.compliance"]
@@ -159,7 +161,7 @@ def test_slopes_of_runs_are_those_of_differences(foundation: bool) -> None:
     by = [2 * move for move in moves.values()]
     of = _core.Changes(system, *sets, by, len(u))
     assert of.known == list(range(len(numbers)))
-    q, slopes, lost = of.of_runs(system, q0[None], u[None], 1, len(u), 1)
+    q, slopes, lost = of.of_runs(system, q0[None], None, u[None], 1, len(u), 1)
     assert not lost
     run = system.simulate_batch(u[None])[0]
     assert np.allclose(q.reshape(run.shape), run, atol=1e-9)
@@ -179,7 +181,9 @@ def test_numbers_without_derivatives_are_told_and_fitted_by_differences() -> Non
     exact = system.with_({"step.friction": "exact"})
     assert _core.Changes(exact, *sets, [1e-3] * 3, 3).known == [1]
     moving = system.with_({"step.motion": "dynamic"})
-    assert _core.Changes(moving, *sets, [1e-3] * 3, 3).known == []
+    assert _core.Changes(moving, *sets, [1e-3] * 3, 3).known == [1]
+    halfway = system.with_({"step.integration": "midpoint"})
+    assert _core.Changes(halfway, *sets, [1e-3] * 3, 3).known == []
     start = system.with_({"models.finger.joint.0.stiffness": 300})
     u = np.linspace(0, 1, 16)[1:, None] * [0.04, 0.01]
     run = exact.simulate(u)

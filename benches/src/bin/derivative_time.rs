@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p benches --bin derivative_time -- scenes/pinch.yml scenes/iiwa_stacking.yml`
 //!
-//! Steps are those of convex friction, or with `--exact` of exact friction. Each time is the median of repetitions by turns at ten places of the run,
+//! Steps are those of convex friction, or with `--exact` of exact friction, with `--dynamic` with velocities carried over. Each time is the median of repetitions by turns at ten places of the run,
 //! in µs, the median over the places. `step` starts cold, as `prepare` does, which takes the step too; `matrix` is
 //! ∂q_next/∂(q, u) after it; `gradient` one product with the transpose. `all / step` is (prepare − step + matrix)/step:
 //! what derivatives cost beside the step itself.
@@ -26,6 +26,9 @@ struct Arguments {
     /// Of steps with exact friction
     #[arg(long)]
     exact: bool,
+    /// Of steps with exact friction and velocities carried over, of a hundredth of a second at most
+    #[arg(long)]
+    dynamic: bool,
 }
 
 fn main() -> ExitCode {
@@ -36,7 +39,7 @@ fn main() -> ExitCode {
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for path in &arguments.scenes {
-        if let Err(error) = time(path, mode, arguments.exact) {
+        if let Err(error) = time(path, mode, &arguments) {
             eprintln!("error: {}: {error}", path.display());
             return ExitCode::FAILURE;
         }
@@ -56,13 +59,19 @@ fn median(mut v: Vec<f64>) -> f64 {
     v.get(v.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn time(path: &std::path::Path, mode: Mode, exact: bool) -> Result<(), Box<dyn Error>> {
+fn time(path: &std::path::Path, mode: Mode, how: &Arguments) -> Result<(), Box<dyn Error>> {
     const PLACES: usize = 10;
     const REPETITIONS: usize = 15;
     let mut scene = Scene::load(path)?;
     let cone = scene.params.formulation.cone;
-    scene.params.formulation =
-        if exact { Formulation::exact(cone) } else { Formulation::convex(cone) };
+    scene.params.formulation = match how {
+        Arguments { dynamic: true, .. } => Formulation::dynamic(cone),
+        Arguments { exact: true, .. } => Formulation::exact(cone),
+        _ => Formulation::convex(cone),
+    };
+    if how.dynamic {
+        scene.params.time_step = scene.params.time_step.min(0.01);
+    }
     scene.params.integration = Integration::Euler;
     let (system, params) = (&*scene.system, &scene.params);
     let n_steps = scene.n_steps().min(200);

@@ -42,6 +42,7 @@ mod rigid_inertia;
 mod support;
 mod tangent;
 mod twist;
+mod velocity_force;
 
 pub use body::{Body, BodyDef, JointResistance, Mimic, Support, SupportLoad};
 pub use build::ModelBuilder;
@@ -55,3 +56,4 @@ pub use motion::BodyMotion;
 pub use support::LoadAt;
 pub use tangent::left_jacobian_inverse;
 pub use twist::{BodyMomentum, SpatialForce, Twist};
+pub use velocity_force::{BodyVelocityForce, MotionChange, MotionGradient};

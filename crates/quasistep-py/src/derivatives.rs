@@ -11,8 +11,8 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep::{
-    BatchDerivatives, BatchInput, DifferentiateBatch, InputChange, Kinks, Mode, OutputChange,
-    RunDerivatives, State, StepKinks, SystemChange,
+    BatchDerivatives, BatchInput, BatchVelocities, DifferentiateBatch, InputChange, Kinks, Mode,
+    OutputChange, RunDerivatives, State, StateRows, StepKinks, SystemChange,
 };
 use quasistep_scene::Scene;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,12 +40,13 @@ fn kinks(k: &StepKinks) -> [u32; KINKS] {
 #[pymethods]
 impl Derivatives {
     #[new]
-    #[pyo3(signature = (system, q, u, h, t, v, wrenches, params, kappa))]
+    #[pyo3(signature = (system, q, velocity, u, h, t, v, wrenches, params, kappa))]
     #[allow(clippy::too_many_arguments)] // the Python front's one call
     fn new(
         py: Python<'_>,
         system: &System,
         q: Array<'_>,
+        velocity: Option<Array<'_>>,
         u: Option<Array<'_>>,
         h: Option<f64>,
         t: f64,
@@ -57,7 +58,8 @@ impl Derivatives {
         let params = system.params_with(params, h);
         let input =
             system.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
-        let state = State::at_rest(t, arrays::vector("q", &q)?);
+        let start = velocity.map_or(Ok(Vec::new()), |v| arrays::vector("velocity", &v))?;
+        let state = State { time: t, q: arrays::vector("q", &q)?, v: start };
         let world = Arc::clone(&system.scene.system);
         let inner = py.detach(|| {
             let mut inner = world.create_derivatives();
@@ -90,6 +92,7 @@ impl Derivatives {
         let vector = |name: &str| vector(change, name);
         let input = InputChange {
             q: vector("q")?,
+            v: vector("velocity")?,
             q_cmd: vector("u")?,
             v_cmd: vector("u_rate")?,
             wrench: vector("wrench")?,
@@ -142,6 +145,7 @@ impl Derivatives {
             set(name, g.friction.iter().skip(k).step_by(3).copied().collect())?;
         }
         set("q", g.q)?;
+        set("velocity", g.v)?;
         set("u", g.q_cmd)?;
         set("u_rate", g.v_cmd)?;
         set("wrench", g.wrench)?;
@@ -171,6 +175,25 @@ impl Derivatives {
             .map_err(|e| error::derivative(&e))?;
         Ok((PyArray1::from_vec(py, by_q), PyArray1::from_vec(py, by_u)))
     }
+
+    /// Derivatives of `q_next` and of the velocity, each by `q`, by the velocity at the start and by `u`, flat, by name.
+    fn state_matrices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (n_v, n_u) = (self.system.model().n_v(), self.system.n_cmd_v());
+        let mut all = [[n_v, n_v, n_u]; 2].map(|of| of.map(|columns| vec![0.0; n_v * columns]));
+        let [of_q, of_v] = all.each_mut().map(|rows| {
+            let [by_q, by_v, by_q_cmd] = rows;
+            StateRows { by_q, by_v, by_q_cmd }
+        });
+        py.detach(|| self.lock().state_jacobian(&self.system, of_q, of_v))
+            .map_err(|e| error::derivative(&e))?;
+        let data = PyDict::new(py);
+        for (of, rows) in ["q_next", "v"].into_iter().zip(all) {
+            for (wrt, matrix) in ["q", "velocity", "u"].into_iter().zip(rows) {
+                data.set_item((of, wrt), PyArray1::from_vec(py, matrix))?;
+            }
+        }
+        Ok(data)
+    }
 }
 
 impl Derivatives {
@@ -179,6 +202,8 @@ impl Derivatives {
     }
 }
 
+/// Names of what a batch says of velocities.
+const VELOCITIES: [&str; 5] = ["v_next", "by_v", "v_by_q", "v_by_v", "v_by_u"];
 /// Names of the three coefficients of a contact.
 const FRICTION: [&str; 3] = ["mu", "mu_spin", "mu_roll"];
 
@@ -209,12 +234,13 @@ fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> P
 
 /// Derivatives of many steps: matrices, or with weights gradients; flat, with the rest by name.
 #[pyfunction]
-#[pyo3(signature = (system, q, u, v, n, t, h, wrenches, params, kappa, weights, threads, progress))]
+#[pyo3(signature = (system, q, velocity, u, v, n, t, h, wrenches, params, kappa, weights, v_weights, threads, progress))]
 #[allow(clippy::too_many_arguments)] // the Python front's one call
 pub fn differentiate_batch<'py>(
     py: Python<'py>,
     system: &System,
     q: Array<'py>,
+    velocity: Option<Array<'py>>,
     u: Array<'py>,
     v: Option<Array<'py>>,
     n: usize,
@@ -224,6 +250,7 @@ pub fn differentiate_batch<'py>(
     params: Option<&StepParams>,
     kappa: Option<f64>,
     weights: Option<Array<'py>>,
+    v_weights: Option<Array<'py>>,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -236,17 +263,22 @@ pub fn differentiate_batch<'py>(
     system.scene.sample_torques(end, &mut tau);
     all.extend(system.wrenches(wrenches)?);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
+    let carried = params.formulation.carries_velocity() || velocity.is_some();
+    let start = velocity.map(|v| flat(&v)).unwrap_or_default();
     let weights = weights.map(|w| flat(&w));
+    let v_weights = v_weights.map(|w| flat(&w)).unwrap_or_default();
     let input = DifferentiateBatch {
         n_samples: n,
         time: t,
         q: &q,
+        v: &start,
         q_cmd: &u,
         v_cmd: &v,
         wrenches: &all,
         tau: &tau,
         mode: mode(kappa),
         weights: weights.as_deref(),
+        v_weights: &v_weights,
     };
     let threads = threads.unwrap_or_else(all_cores);
     let (n_q, n_v, n_u) = (world.model().n_q(), world.model().n_v(), world.n_cmd_v());
@@ -254,11 +286,18 @@ pub fn differentiate_batch<'py>(
     let mut q_next = vec![0.0; n * n_q];
     let mut by_q = vec![0.0; n * rows * n_v];
     let mut by_u = vec![0.0; n * rows * n_u];
+    let own = if weights.is_some() { 0 } else { n_v };
+    let mut of_v =
+        [n_v, rows * n_v, own * n_v, own * n_v, own * n_u].map(|width| vec![0.0; n * width]);
     let mut watch = Watch::new(progress, n);
     let outcomes = py
         .detach(|| {
-            let out =
-                BatchDerivatives { q_next: &mut q_next, by_q: &mut by_q, by_q_cmd: &mut by_u };
+            let [v_next, by_v, v_by_q, v_by_v, v_by_q_cmd] =
+                of_v.each_mut().map(|all| &mut all[..]);
+            let velocities =
+                carried.then_some(BatchVelocities { v_next, by_v, v_by_q, v_by_v, v_by_q_cmd });
+            let (q_next, by_q, by_q_cmd) = (&mut q_next[..], &mut by_q[..], &mut by_u[..]);
+            let out = BatchDerivatives { q_next, by_q, by_q_cmd, velocities };
             let mut look = |done| watch.look(done);
             let look: Option<&mut dyn FnMut(usize) -> _> = Some(&mut look);
             world.differentiate_batch(&input, &params, threads, out, look)
@@ -271,6 +310,11 @@ pub fn differentiate_batch<'py>(
     data.set_item("q_next", PyArray1::from_vec(py, q_next))?;
     data.set_item("by_q", PyArray1::from_vec(py, by_q))?;
     data.set_item("by_u", PyArray1::from_vec(py, by_u))?;
+    if carried {
+        for (name, all) in VELOCITIES.into_iter().zip(of_v) {
+            data.set_item(name, PyArray1::from_vec(py, all))?;
+        }
+    }
     let errors = PyDict::new(py);
     let mut counts = Vec::with_capacity(KINKS * n);
     for (i, outcome) in outcomes.iter().enumerate() {
@@ -346,6 +390,7 @@ impl Changes {
         py: Python<'py>,
         system: &System,
         q: Array<'py>,
+        velocity: Option<Array<'py>>,
         u: Array<'py>,
         n: usize,
         n_steps: usize,
@@ -353,12 +398,14 @@ impl Changes {
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Vec<usize>)> {
         let Scene { system: world, params, .. } = &system.scene;
         let (q0, u) = (flat(&q), flat(&u));
+        let v0 = velocity.map(|v| flat(&v)).unwrap_or_default();
         let wrenches = all_wrenches(&system.scene, &[], n_steps, 0.0, params.time_step);
         let tau = all_torques(&system.scene, n_steps, 0.0, params.time_step);
         let input = BatchInput {
             n_samples: n,
             n_steps,
             q: &q0,
+            v: &v0,
             q_cmd: &u,
             wrenches: &wrenches,
             tau: &tau,

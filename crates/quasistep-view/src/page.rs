@@ -111,10 +111,8 @@ fn float_note(r: &Recording) -> Option<String> {
         .filter(|(_, c)| c.phi_next > NO_GAP)
         .max_by(|(_, a), (_, b)| a.phi_next.total_cmp(&b.phi_next))?;
     let (a, b) = (&r.bodies[c.a], &r.bodies[c.b]);
-    Some(format!(
-        "sliding contacts push across gaps, `{a}` and `{b}` over {:.1e} m at {t:.4} s",
-        c.phi_next
-    ))
+    let gap = c.phi_next;
+    Some(format!("contacts push across gaps of up to {gap:.1e} m: `{a}`, `{b}` at {t:.4} s"))
 }
 
 /// The data of the recording for the page: names as JSON, numbers as base64. `notes` are shown in the page's header.

@@ -349,7 +349,7 @@ fn the_page_says_how_far_contacts_float() {
     assert!(contact.normal_force > 0.0);
     quasistep_view::write_page(&recording, &page).unwrap();
     let shown = dom(&dir, &page, "");
-    assert!(shown.contains("over 2.5e-4 m at"), "the header says it");
+    assert!(shown.contains("gaps of up to 2.5e-4 m"), "the header says it");
 }
 
 /// A page stays within its size limit: it contains fewer frames or dots, and says so.

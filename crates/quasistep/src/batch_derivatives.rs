@@ -2,7 +2,7 @@
 
 use crate::batch::{own_part, spread};
 use crate::derivatives::{
-    DerivativeError, Derivatives, InputChange, Mode, OutputChange, StepKinks,
+    DerivativeError, Derivatives, InputChange, Mode, OutputChange, StateRows, StepKinks,
 };
 use crate::error::StepError;
 use crate::params::StepParams;
@@ -20,6 +20,8 @@ pub struct DifferentiateBatch<'a> {
     pub time: f64,
     /// Configurations, `N × n_q`; or `n_q`, the same one for all.
     pub q: &'a [f64],
+    /// Velocities at the start, `N × n_v`; or `n_v`; or empty: rest. Read where velocity is carried over.
+    pub v: &'a [f64],
     /// Commands at the end of the step, `N × n_cmd`; or `n_cmd`.
     pub q_cmd: &'a [f64],
     /// Their rates with `n_cmd_v` columns; or empty for zero.
@@ -32,6 +34,8 @@ pub struct DifferentiateBatch<'a> {
     pub mode: Mode,
     /// Weights on `q_next` on its tangent space, `N × n_v`: gradients are written in place of matrices.
     pub weights: Option<&'a [f64]>,
+    /// Weights on the velocity beside these, `N × n_v`; or empty.
+    pub v_weights: &'a [f64],
 }
 
 /// What comes out, `N` rows each; a row of a sample that failed is NaN.
@@ -43,6 +47,23 @@ pub struct BatchDerivatives<'a> {
     pub by_q: &'a mut [f64],
     /// `∂q_next/∂q_cmd`, `N × n_v × n_cmd_v`; with weights the gradient by `q_cmd`, `N × n_cmd_v`.
     pub by_q_cmd: &'a mut [f64],
+    /// What comes of velocities, if it is asked for.
+    pub velocities: Option<BatchVelocities<'a>>,
+}
+
+/// What comes out where velocity is carried over, `N` rows each.
+#[derive(Debug)]
+pub struct BatchVelocities<'a> {
+    /// Velocities at the end, `N × n_v`.
+    pub v_next: &'a mut [f64],
+    /// `∂q_next/∂v`, `N × n_v × n_v`; with weights the gradient by the velocity at the start, `N × n_v`.
+    pub by_v: &'a mut [f64],
+    /// `∂v_next/∂q`, `∂v_next/∂v` and `∂v_next/∂q_cmd`, shaped as those of `q_next`; empty with weights.
+    pub v_by_q: &'a mut [f64],
+    /// See there.
+    pub v_by_v: &'a mut [f64],
+    /// See there.
+    pub v_by_q_cmd: &'a mut [f64],
 }
 
 /// How one sample went: where its step has no derivative in every direction, or why it has none.
@@ -54,6 +75,17 @@ struct Row<'a> {
     q_next: &'a mut [f64],
     by_q: &'a mut [f64],
     by_q_cmd: &'a mut [f64],
+    velocities: Option<BatchVelocities<'a>>,
+}
+
+/// Hands out an array in rows of so many entries.
+fn split<'a>(all: &'a mut [f64], width: usize) -> impl FnMut() -> &'a mut [f64] {
+    let mut rest = all;
+    move || {
+        let (row, tail) = std::mem::take(&mut rest).split_at_mut(width);
+        rest = tail;
+        row
+    }
 }
 
 impl System {
@@ -73,43 +105,45 @@ impl System {
     ) -> Result<Vec<DerivativeOutcome>, StepError> {
         params.check()?;
         let n = input.n_samples;
-        let (n_q, n_v, n_cmd, n_rate) =
-            (self.model.n_q(), self.model.n_v(), self.n_cmd(), self.n_cmd_v());
+        let (n_q, n_v, n_rate) = (self.model.n_q(), self.model.n_v(), self.n_cmd_v());
         let rows = if input.weights.is_some() { 1 } else { n_v };
-        let BatchDerivatives { q_next, by_q, by_q_cmd } = out;
-        for (what, got, wants) in [
-            ("q", input.q.len(), [n * n_q, n_q]),
-            ("q_cmd", input.q_cmd.len(), [n * n_cmd, n_cmd]),
-            ("v_cmd", input.v_cmd.len(), [n * n_rate, 0]),
-            ("weights", input.weights.map_or(n * n_v, <[f64]>::len), [n * n_v; 2]),
-            ("q_next", q_next.len(), [n * n_q; 2]),
-            ("by_q", by_q.len(), [n * rows * n_v; 2]),
-            ("by_q_cmd", by_q_cmd.len(), [n * rows * n_rate; 2]),
-        ] {
-            if !wants.contains(&got) {
-                return Err(StepError::Length { what, got, want: wants[0] });
+        // rows of velocities, none with weights
+        let own = if input.weights.is_some() { 0 } else { n_v };
+        self.check_lengths(input, &out)?;
+        let BatchDerivatives { q_next, by_q, by_q_cmd, mut velocities } = out;
+        let mut outcomes = vec![Err(DerivativeError::NotPrepared); n];
+        for all in [&mut *q_next, &mut *by_q, &mut *by_q_cmd] {
+            all.fill(f64::NAN);
+        }
+        if let Some(BatchVelocities { v_next, by_v, v_by_q, v_by_v, v_by_q_cmd }) = &mut velocities
+        {
+            for all in [v_next, by_v, v_by_q, v_by_v, v_by_q_cmd] {
+                all.fill(f64::NAN);
             }
         }
-        let mut outcomes = vec![Err(DerivativeError::NotPrepared); n];
-        let mut parts = [q_next, by_q, by_q_cmd].map(|all| {
-            all.fill(f64::NAN);
-            // a system without dofs has empty rows
-            let width = all.len() / n.max(1);
-            let mut rest = all;
-            let mut next = move || {
-                let (row, tail) = std::mem::take(&mut rest).split_at_mut(width);
-                rest = tail;
-                row
-            };
-            (0..n).map(|_| next()).collect::<Vec<_>>().into_iter()
+        let mut q_next = split(q_next, n_q);
+        let mut by_q = split(by_q, rows * n_v);
+        let mut by_q_cmd = split(by_q_cmd, rows * n_rate);
+        let mut of_v = velocities.map(|v| {
+            let square = own * n_v;
+            let (mut v_next, mut by_v) = (split(v.v_next, n_v), split(v.by_v, rows * n_v));
+            let (mut v_by_q, mut v_by_v) = (split(v.v_by_q, square), split(v.v_by_v, square));
+            let mut v_by_q_cmd = split(v.v_by_q_cmd, own * n_rate);
+            move || BatchVelocities {
+                v_next: v_next(),
+                by_v: by_v(),
+                v_by_q: v_by_q(),
+                v_by_v: v_by_v(),
+                v_by_q_cmd: v_by_q_cmd(),
+            }
         });
         let jobs: Vec<(Row<'_>, &mut DerivativeOutcome)> = outcomes
             .iter_mut()
             .enumerate()
             .map(|(index, outcome)| {
-                let [q_next, by_q, by_q_cmd] =
-                    parts.each_mut().map(|rows| rows.next().unwrap_or_default());
-                (Row { index, q_next, by_q, by_q_cmd }, outcome)
+                let velocities = of_v.as_mut().map(|next| next());
+                let (q_next, by_q, by_q_cmd) = (q_next(), by_q(), by_q_cmd());
+                (Row { index, q_next, by_q, by_q_cmd, velocities }, outcome)
             })
             .collect();
         spread(jobs, n_threads, observer, || {
@@ -134,6 +168,44 @@ impl System {
         Ok(outcomes)
     }
 
+    /// That every array has the length that the others ask for.
+    fn check_lengths(
+        &self,
+        input: &DifferentiateBatch<'_>,
+        out: &BatchDerivatives<'_>,
+    ) -> Result<(), StepError> {
+        let n = input.n_samples;
+        let (n_q, n_v, n_cmd, n_rate) =
+            (self.model.n_q(), self.model.n_v(), self.n_cmd(), self.n_cmd_v());
+        let rows = if input.weights.is_some() { 1 } else { n_v };
+        for (what, got, wants) in [
+            ("q", input.q.len(), [n * n_q, n_q]),
+            ("q_cmd", input.q_cmd.len(), [n * n_cmd, n_cmd]),
+            ("v_cmd", input.v_cmd.len(), [n * n_rate, 0]),
+            ("weights", input.weights.map_or(n * n_v, <[f64]>::len), [n * n_v; 2]),
+            ("v_weights", input.v_weights.len(), [n * n_v, 0]),
+            ("q_next", out.q_next.len(), [n * n_q; 2]),
+            ("by_q", out.by_q.len(), [n * rows * n_v; 2]),
+            ("by_q_cmd", out.by_q_cmd.len(), [n * rows * n_rate; 2]),
+        ] {
+            check(what, got, &wants)?;
+        }
+        check("v", input.v.len(), &[n * n_v, n_v, 0])?;
+        let own = if input.weights.is_some() { 0 } else { n_v };
+        if let Some(v) = &out.velocities {
+            for (what, got, want) in [
+                ("v_next", v.v_next.len(), n * n_v),
+                ("by_v", v.by_v.len(), n * rows * n_v),
+                ("v_by_q", v.v_by_q.len(), n * own * n_v),
+                ("v_by_v", v.v_by_v.len(), n * own * n_v),
+                ("v_by_q_cmd", v.v_by_q_cmd.len(), n * own * n_rate),
+            ] {
+                check(what, got, &[want])?;
+            }
+        }
+        Ok(())
+    }
+
     fn differentiate_sample(
         &self,
         input: &DifferentiateBatch<'_>,
@@ -141,9 +213,11 @@ impl System {
         own: &mut Derivatives,
         row: Row<'_>,
     ) -> DerivativeOutcome {
-        let Row { index, q_next, by_q, by_q_cmd } = row;
+        let Row { index, q_next, by_q, by_q_cmd, velocities } = row;
         let part = |all: &[f64], each: usize| own_part(all, index, each).to_vec();
-        let state = State::at_rest(input.time, part(input.q, self.model.n_q()));
+        let n_v = self.model.n_v();
+        let mut state = State::at_rest(input.time, part(input.q, self.model.n_q()));
+        state.v = part(input.v, n_v);
         let step = StepInput {
             q_cmd: part(input.q_cmd, self.n_cmd()),
             v_cmd: part(input.v_cmd, self.n_cmd_v()),
@@ -151,19 +225,36 @@ impl System {
             tau: input.tau.to_vec(),
         };
         let kinks = self.differentiate(&state, &step, params, input.mode, own)?;
-        match input.weights {
-            None => own.jacobian(self, by_q, by_q_cmd)?,
-            Some(weights) => {
-                let n_v = self.model.n_v();
-                let weights = &weights[index * n_v..(index + 1) * n_v];
-                let weights = OutputChange { q_next: weights.to_vec(), ..OutputChange::default() };
+        match (input.weights, velocities) {
+            (None, None) => own.jacobian(self, by_q, by_q_cmd)?,
+            (None, Some(v)) => {
+                let of_q = StateRows { by_q, by_v: v.by_v, by_q_cmd };
+                let of_v = StateRows { by_q: v.v_by_q, by_v: v.v_by_v, by_q_cmd: v.v_by_q_cmd };
+                own.state_jacobian(self, of_q, of_v)?;
+                v.v_next.copy_from_slice(&own.report().v);
+            }
+            (Some(weights), velocities) => {
+                let own_weights = |all: &[f64]| own_part(all, index, n_v).to_vec();
+                let weights = OutputChange {
+                    q_next: own_weights(weights),
+                    v: own_weights(input.v_weights),
+                    ..OutputChange::default()
+                };
                 let mut gradient = InputChange::default();
                 own.vjp(self, &weights, &mut gradient)?;
                 by_q.copy_from_slice(&gradient.q);
                 by_q_cmd.copy_from_slice(&gradient.q_cmd);
+                if let Some(v) = velocities {
+                    v.by_v.copy_from_slice(&gradient.v);
+                    v.v_next.copy_from_slice(&own.report().v);
+                }
             }
         }
         q_next.copy_from_slice(own.q_next());
         Ok(kinks)
     }
+}
+
+fn check(what: &'static str, got: usize, wants: &[usize]) -> Result<(), StepError> {
+    if wants.contains(&got) { Ok(()) } else { Err(StepError::Length { what, got, want: wants[0] }) }
 }

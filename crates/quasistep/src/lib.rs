@@ -66,18 +66,21 @@ mod sweep;
 mod system;
 mod tally;
 mod timer;
+mod trace;
 mod uniqueness;
 mod workspace;
 
 pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
-pub use batch_derivatives::{BatchDerivatives, DerivativeOutcome, DifferentiateBatch};
+pub use batch_derivatives::{
+    BatchDerivatives, BatchVelocities, DerivativeOutcome, DifferentiateBatch,
+};
 pub use cartesian::{
     CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite,
 };
 pub use certificate::Certificate;
 pub use constraint::{Closing, NotClosed};
 pub use derivatives::{
-    DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StepKinks,
+    DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StateRows, StepKinks,
 };
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation, FrictionLaw, Motion};

@@ -4,6 +4,8 @@
 //! dq_0 = 0,     dq_{k+1} = ∂q_next/∂q dq_k + ∂q_next/∂θ dθ
 //! ```
 //!
+//! Where velocity is carried over it is part of the state, and `dv_k` stands beside `dq_k`.
+//!
 //! A number of a scene is anything; what it does to the system is seen from two systems, a little more and a little less of
 //! it. Between them are changes of mass, stiffness, friction, …: inputs of [`Derivatives::jvp`].
 
@@ -142,7 +144,7 @@ impl System {
     }
 
     /// Runs of all samples of `input` with their derivatives by `changes`, on `n_threads` threads; returns how each went. A run
-    /// ends at a step that has no derivatives. Warm starts and velocities at the start are not read.
+    /// ends at a step that has no derivatives. Warm starts are not read.
     ///
     /// # Errors
     ///
@@ -205,8 +207,12 @@ impl System {
         let q_cmd = own_part(input.q_cmd, index, input.n_steps * n_cmd);
         let v_cmd = own_part(input.v_cmd, index, input.n_steps * n_rate);
         let mut state = State::at_rest(input.time, own_part(input.q, index, n_q).to_vec());
+        let carried = params.formulation.carries_velocity();
+        if carried {
+            state.v = own_part(input.v, index, n_v).to_vec();
+        }
         let mut derivatives = self.create_derivatives();
-        let mut dq = vec![vec![0.0; n_v]; changes.len()];
+        let mut dx = vec![(vec![0.0; n_v], Vec::new()); changes.len()];
         let mut out = OutputChange::default();
         for k in 0..input.n_steps {
             let part = |all: &[f64], n: usize| all.get(k * n..(k + 1) * n).unwrap_or(&[]).to_vec();
@@ -218,11 +224,18 @@ impl System {
             };
             self.differentiate(&state, &step, params, Mode::Exact, &mut derivatives)?;
             state.q.copy_from_slice(derivatives.q_next());
+            if carried {
+                state.v.clone_from(&derivatives.report().v);
+            }
             state.time = crate::step::end_of_step(state.time, params.time_step);
-            for (p, (change, dq)) in changes.iter().zip(&mut dq).enumerate() {
-                let change = change.of_step(self, &derivatives, std::mem::take(dq))?;
-                derivatives.jvp(self, &change, false, &mut out)?;
+            for (p, (change, (dq, dv))) in changes.iter().zip(&mut dx).enumerate() {
+                // each motion of the step has contacts of its own
+                let of = |part: &Derivatives| change.of_step(self, part, (dq.clone(), dv.clone()));
+                derivatives.jvp_of(self, &of, false, &mut out)?;
                 dq.clone_from(&out.q_next);
+                if carried {
+                    dv.clone_from(&out.v);
+                }
                 let row = (k * changes.len() + p) * n_q;
                 self.model.coordinate_change(&state.q, dq, &mut by[row..row + n_q]);
             }
@@ -238,9 +251,9 @@ impl SystemChange {
         &self,
         system: &System,
         derivatives: &Derivatives,
-        dq: Vec<f64>,
+        (q, v): (Vec<f64>, Vec<f64>),
     ) -> Result<InputChange, DerivativeError> {
-        let mut change = InputChange { q: dq, ..self.input.clone() };
+        let mut change = InputChange { q, v, ..self.input.clone() };
         for contact in &derivatives.report().contacts {
             let pair = (contact.geom_a as usize, contact.geom_b as usize);
             let of = |system: &System| system.friction(pair.0, pair.1);

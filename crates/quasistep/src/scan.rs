@@ -60,6 +60,9 @@ pub(crate) enum PointKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Meeting {
     pub pair: (u32, u32),
+    /// The motion that brings them together, by its number in a [`Trace`](crate::trace::Trace), and how far it is done then.
+    pub motion: usize,
+    pub share: f64,
     points: Vec<MeetingPoint>,
 }
 
@@ -75,7 +78,12 @@ struct MeetingPoint {
 
 impl Meeting {
     /// From the points of the first contact, ascending by feature, with the geoms at these poses.
-    pub fn new(pair: (u32, u32), points: &[ContactPoint], X_WA: &Pose, X_WB: &Pose) -> Self {
+    pub fn new(
+        pair: (u32, u32),
+        points: &[ContactPoint],
+        [X_WA, X_WB]: [&Pose; 2],
+        share: f64,
+    ) -> Self {
         let points = points.iter().map(|p| MeetingPoint {
             p_Ga: X_WA.inverse_transform_point(p.p_WCa),
             p_Gb: X_WB.inverse_transform_point(p.p_WCb),
@@ -83,7 +91,7 @@ impl Meeting {
             p_W: (p.p_WCa + p.p_WCb) * 0.5,
             feature: p.feature,
         });
-        Self { pair, points: points.collect() }
+        Self { pair, motion: 0, share, points: points.collect() }
     }
 
     /// The points with their geoms at these poses, their distances along the normals of the first contact, and where they
@@ -431,6 +439,11 @@ impl Scan {
             let [i, j] = [near[0].geom_a, near[0].geom_b].map(|geom| geom as usize);
             self.patch.clear();
             self.patch.extend(near.iter().map(|p| p.point));
+            if matches!(near[0].kind, PointKind::Meeting { .. }) {
+                // known where they meet alone
+                out.extend(near.iter().map(|_| ContactMotion::default()));
+                continue;
+            }
             if matches!(near[0].kind, PointKind::Opened | PointKind::Seam) {
                 let [a, b] = [i, j].map(|geom| (&system.geoms[geom].shape, &self.X_WG[geom]));
                 self.narrow.contact_motions_along(a.0, a.1, b.0, b.1, &self.patch, out);
@@ -446,6 +459,24 @@ impl Scan {
                 out,
             );
         }
+    }
+
+    /// The points of a pair that has met, ascending by feature, where it did so with the bodies as in `kin`, and how they
+    /// change as its geoms move there against one another; with the poses of both bodies there.
+    pub fn motions_at(
+        &mut self,
+        system: &System,
+        meeting: &Meeting,
+        kin: &Kinematics,
+        out: &mut Vec<ContactMotion>,
+    ) -> Vec<ContactPoint> {
+        let geoms = [meeting.pair.0, meeting.pair.1].map(|geom| &system.geoms[geom as usize]);
+        let [X_WA, X_WB] = geoms.map(|geom| kin.X_WB[geom.body] * geom.X_BG);
+        let points: Vec<_> = meeting.at(&X_WA, &X_WB).map(|(point, _)| point).collect();
+        let [A, B] = geoms.map(|geom| &geom.shape);
+        out.clear();
+        self.narrow.contact_motions(A, &X_WA, B, &X_WB, self.margin, &points, out);
+        points
     }
 
     /// Number of pairs with a cloud of which other points may be chosen at the smallest motion.

@@ -15,9 +15,11 @@
 use crate::error::{PairDepth, StepError};
 use crate::load::Drive;
 use crate::params::{Integration, StepParams, Substeps};
+use crate::scan::Meeting;
 use crate::state::State;
 use crate::sweep::Breach;
 use crate::system::{Role, System};
+use crate::trace::{Trace, Tried};
 use crate::workspace::Workspace;
 
 /// Most times that pairs join the program of one substep. Each time the motion is another one, and brings others together.
@@ -42,6 +44,9 @@ impl System {
         work.report.n_joined = 0;
         work.report.substeps = 1;
         work.parts.clear();
+        if let Some(trace) = &mut work.trace {
+            *trace = Trace { left: params.time_step, ..Trace::default() };
+        }
         let Some(mut breach) = self.take_joined(state, input, params, work)? else {
             return Ok(());
         };
@@ -68,6 +73,7 @@ impl System {
                 work.report.substeps += 1;
                 let share = breach.clear;
                 work.parts.push(work.sweep.delta().iter().map(|d| share * d).collect());
+                work.trace.iter_mut().for_each(|trace| trace.follow(share, left));
             } else if integration == Integration::Midpoint {
                 integration = Integration::Euler;
             } else {
@@ -90,6 +96,7 @@ impl System {
                         size = left;
                         work.report.substeps += 1;
                         work.parts.push(work.sweep.delta().to_vec());
+                        work.trace.iter_mut().for_each(|trace| trace.follow(1.0, left));
                     }
                 }
             }
@@ -115,11 +122,27 @@ impl System {
                 Err(why) => return Err(why),
             };
             first = found.first;
+            let mut motion = 0;
+            if let Some(trace) = &mut work.trace {
+                motion = trace.motions.len();
+                trace.motions.push(Tried {
+                    from: from.clone(),
+                    q_cmd: input.q_cmd.to_vec(),
+                    before: trace.before,
+                    left: trace.left,
+                    size: params.time_step,
+                    meetings: work.meetings.clone(),
+                });
+            }
             if found.meetings.is_empty() {
                 break;
             }
             work.report.n_joined += found.meetings.len();
-            work.meetings.extend(found.meetings);
+            let of_motion = |mut meeting: Meeting| {
+                meeting.motion = motion;
+                meeting
+            };
+            work.meetings.extend(found.meetings.into_iter().map(of_motion));
         }
         Ok(first)
     }

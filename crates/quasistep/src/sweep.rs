@@ -189,7 +189,7 @@ impl Sweep {
             }
             let Some((breach, place)) = breach else { continue };
             if !check.has_rows {
-                found.meetings.push(self.meeting(system, &check, &place, params));
+                found.meetings.push(self.meeting(system, &check, (&place, breach.broken), params));
             }
             if found.first.is_none_or(|known| breach.clear < known.clear) {
                 found.first = Some(breach);
@@ -471,12 +471,12 @@ impl Sweep {
         bodies.map(|body| kept[body])
     }
 
-    /// The points of a pair where it has just met.
+    /// The points of a pair where it has just met, with the share of the motion that is done then.
     fn meeting(
         &mut self,
         system: &System,
         check: &Check,
-        place: &End,
+        (place, share): (&End, f64),
         params: &StepParams,
     ) -> Meeting {
         let [A, B] = [check.a, check.b].map(|geom| &system.geoms[geom as usize].shape);
@@ -491,7 +491,7 @@ impl Sweep {
             self.patch.push(ContactPoint { phi, p_WCa, p_WCb, n_AB_W, feature: 0 });
         }
         self.patch.sort_unstable_by_key(|p| p.feature);
-        Meeting::new((check.a, check.b), &self.patch, X_WA, X_WB)
+        Meeting::new((check.a, check.b), &self.patch, [X_WA, X_WB], share)
     }
 }
 

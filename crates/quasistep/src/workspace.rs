@@ -15,6 +15,7 @@ use crate::state::{Checkpoint, WarmStart};
 use crate::sweep::Sweep;
 use crate::system::System;
 use crate::timer::Timer;
+use crate::trace::Trace;
 use quasistep_math::Pose;
 use quasistep_solvers::{ConeProgram, CoulombSolution, FrictionProgram, Outcome, Solution};
 
@@ -60,6 +61,8 @@ pub struct Workspace {
     pub(crate) parts: Vec<Vec<f64>>,
     /// Pairs that joined the program of the step.
     pub(crate) meetings: Vec<Meeting>,
+    /// All motions of the step, where they are asked for.
+    pub(crate) trace: Option<Trace>,
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
     pub(crate) drag: Drag,
@@ -95,6 +98,7 @@ impl System {
             followed: Vec::new(),
             parts: Vec::new(),
             meetings: Vec::new(),
+            trace: None,
             balance: Vec::new(),
             drag: Drag::default(),
             floats: Floats::default(),

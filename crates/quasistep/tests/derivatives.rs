@@ -6,8 +6,8 @@ mod common;
 use common::{World, ball, slide, spring};
 use quasistep::{
     Actuator, Cone, DampingOn, DerivativeError, Derivatives, Formulation, FrictionLaw, Inertia,
-    InputChange, Integration, Mode, OutputChange, Relaxation, Role, State, StepInput, StepParams,
-    Surface, System,
+    InputChange, Integration, Mode, OutputChange, Relaxation, Role, State, StateRows, StepInput,
+    StepParams, Surface, System,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Vec3};
@@ -117,6 +117,8 @@ struct Parameters {
     com: f64,
     /// About y and z, beside that of a ball.
     inertia: f64,
+    /// True if the finger and the box are so far apart that they join along the motion.
+    joins: bool,
 }
 
 const BASE: Parameters = Parameters {
@@ -132,12 +134,16 @@ const BASE: Parameters = Parameters {
     compliance: 0.0,
     com: 0.0,
     inertia: 0.0,
+    joins: false,
 };
 
-/// Convex and exact friction with this cone, in the modes that each has derivatives of its own in.
-fn laws(cone: Cone) -> [(Formulation, Mode); 3] {
+/// Convex and exact friction with this cone, in the modes that each has derivatives of its own in, and with velocities carried
+/// over.
+fn laws(cone: Cone) -> [(Formulation, Mode); 4] {
     let (convex, exact) = (Formulation::convex(cone), Formulation::exact(cone));
-    [(convex, Mode::Exact), (convex, Mode::Smooth { kappa: 1e-3 }), (exact, Mode::Exact)]
+    let smooth = Mode::Smooth { kappa: 1e-3 };
+    let dynamic = Formulation::dynamic(cone);
+    [(convex, Mode::Exact), (convex, smooth), (exact, Mode::Exact), (dynamic, Mode::Exact)]
 }
 
 impl Parameters {
@@ -171,12 +177,15 @@ fn push(p: &Parameters, formulation: Formulation, mode: Mode) -> (System, Deriva
     world.shape(object, Shape::Box { half: [0.1; 3] }, [0.0; 3], 0.9);
     let system = world.build();
     let mut out = system.create_derivatives();
-    let state = State::at_rest(0.0, vec![-0.16, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1]);
+    let mut state = State::at_rest(0.0, vec![-0.16, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1]);
+    if formulation.carries_velocity() {
+        state.v = vec![0.8, 0.0, 0.0, 0.2, 0.1, 0.02, 0.0];
+    }
     let input = StepInput { q_cmd: vec![-0.08], v_cmd: vec![p.v_cmd], ..StepInput::default() };
-    let max_overlap = f64::INFINITY;
+    let (max_overlap, contact_margin) = if p.joins { (1e-3, 1e-3) } else { (f64::INFINITY, 0.02) };
     let params = params(p.time_step, formulation.cone);
     let relaxation = Relaxation::Time(p.relaxation);
-    let params = StepParams { formulation, max_overlap, relaxation, ..params };
+    let params = StepParams { formulation, max_overlap, contact_margin, relaxation, ..params };
     system.differentiate(&state, &input, &params, mode, &mut out).unwrap();
     (system, out)
 }
@@ -195,21 +204,29 @@ fn derivatives_by_parameters_are_those_of_differences() {
         ("relaxation", BASE.relaxation, |p, x| p.relaxation = x),
         ("v_cmd", BASE.v_cmd, |p, x| p.v_cmd = x),
     ];
-    let mut compared = [0; 2];
+    let mut compared = [0; 6];
     // 6 N: the spring at its effort limit
-    for limit in [f64::INFINITY, 6.0] {
+    for (limit, joins) in [(f64::INFINITY, false), (6.0, false), (f64::INFINITY, true)] {
         for cone in [Cone::Pyramid(4), Cone::Pyramid(8), Cone::Box, Cone::Round] {
             for (law, mode) in laws(cone) {
-                let base = Parameters { limit, com: 0.01, inertia: 1e-3, ..BASE }.unique(law);
+                // the relaxed step has the pairs of the margin alone
+                if joins && mode != Mode::Exact {
+                    continue;
+                }
+                let base =
+                    Parameters { limit, joins, com: 0.01, inertia: 1e-3, ..BASE }.unique(law);
                 let (system, mut d) = push(&base, law, mode);
                 // with exact friction feet that slide share the weight with one another, and with a finger that sticks, as they like
-                if d.kinks().program.loads > 0 {
+                let dynamic = law.carries_velocity();
+                if d.kinks().program.loads > 0 || dynamic && d.kinks().any() {
                     continue;
                 }
                 // points of the box that touch without pushing in the first solve may move its friction's centre to one side
                 let told = cone != Cone::Round && mode == Mode::Exact;
                 assert!(told || !d.kinks().any(), "{law:?} {mode:?} {:?}", d.kinks());
-                compared[usize::from(law.friction == FrictionLaw::Exact)] += 1;
+                let kind = usize::from(law.friction == FrictionLaw::Exact) + usize::from(dynamic);
+                compared[kind + if joins { 3 } else { 0 }] += 1;
+                assert_eq!(d.report().n_joined > 0, joins);
                 assert!(d.report().contacts.iter().any(|c| c.geom_a == 1 && c.normal_force > 1.0));
                 for (name, value, set) in sets {
                     let mut change = InputChange::default();
@@ -267,7 +284,7 @@ fn derivatives_by_parameters_are_those_of_differences() {
             }
         }
     }
-    assert_eq!(compared, [16, 8]);
+    assert_eq!(compared, [16, 8, 8, 4, 4, 1]);
 }
 
 /// The relaxed derivative tends to the exact one in proportion to kappa, and the relaxed step within its bound.
@@ -493,4 +510,116 @@ fn a_box_at_a_seam_follows_differences() {
             }
         }
     }
+}
+
+/// Derivatives by all that goes in against differences, for a step that is taken from `state` with `input`.
+fn check_all(system: &System, state: &State, input: &StepInput, params: &StepParams) {
+    let n_v = system.model().n_v();
+    let mut d = system.create_derivatives();
+    let kinks = system.differentiate(state, input, params, Mode::Exact, &mut d).unwrap();
+    assert!(!kinks.any(), "{kinks:?}");
+    let (mut work, mut out) = (system.create_workspace(), OutputChange::default());
+    let base = d.q_next().to_vec();
+    let mut gradients = vec![InputChange::default(); n_v];
+    for (dof, gradient) in gradients.iter_mut().enumerate() {
+        let mut weights = OutputChange { v: vec![0.0; n_v], ..OutputChange::default() };
+        weights.v[dof] = 1.0;
+        d.vjp(system, &weights, gradient).unwrap();
+    }
+    // all matrices at once
+    let n_cmd = system.n_cmd_v();
+    let mut of = [[n_v, n_v, n_cmd]; 2].map(|of| of.map(|columns| vec![0.0; n_v * columns]));
+    let [of_q, of_v] =
+        of.each_mut().map(|[by_q, by_v, by_q_cmd]| StateRows { by_q, by_v, by_q_cmd });
+    d.state_jacobian(system, of_q, of_v).unwrap();
+    for (dof, gradient) in gradients.iter().enumerate() {
+        let rows = [&gradient.q, &gradient.v, &gradient.q_cmd];
+        for (row, matrix) in rows.into_iter().zip(&of[1]) {
+            let ours = &matrix[dof * row.len()..(dof + 1) * row.len()];
+            assert!(apart(ours, row) < 1e-11, "{dof}: {ours:?}\n{row:?}");
+        }
+    }
+    for input_of in 0..3 {
+        for k in 0..n_v {
+            let mut unit = vec![0.0; n_v];
+            unit[k] = 1.0;
+            let mut change = InputChange::default();
+            match input_of {
+                0 => change.q.clone_from(&unit),
+                1 => change.v.clone_from(&unit),
+                _ => change.tau.clone_from(&unit),
+            }
+            d.jvp(system, &change, false, &mut out).unwrap();
+            let mut at = |eps: f64| {
+                let (mut state, mut input) = (state.clone(), input.clone());
+                let by: Vec<f64> = unit.iter().map(|u| eps * u).collect();
+                match input_of {
+                    0 => system.model().integrate(&state.q.clone(), &by, 1.0, &mut state.q),
+                    1 => state.v.iter_mut().zip(&by).for_each(|(v, by)| *v += by),
+                    _ => input.tau = by,
+                }
+                system.step_with(&mut state, &input, params, &mut work).unwrap();
+                let mut dq = vec![0.0; n_v];
+                system.model().difference(&base, &state.q, &mut dq);
+                [dq, state.v].concat()
+            };
+            let eps = 1e-4;
+            let [a, b, c, e] = [eps, -eps, 2.0 * eps, -2.0 * eps].map(&mut at);
+            let entry = |i: usize| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12.0 * eps);
+            let want: Vec<f64> = (0..2 * n_v).map(entry).collect();
+            let ours = [&out.q_next[..], &out.v].concat();
+            if let Some(matrix) = of[0].get(input_of).filter(|_| input_of < 2) {
+                let column: Vec<f64> = (0..n_v).map(|row| matrix[row * n_v + k]).collect();
+                assert!(apart(&column, &out.q_next) < 1e-11, "{input_of} {k}");
+            }
+            let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
+            assert!(apart(&ours, &want) < 1e-7 * size, "{input_of} {k}: {ours:?}\n{want:?}");
+            // and the transpose
+            let column: Vec<f64> =
+                gradients.iter().map(|g| [&g.q, &g.v, &g.tau][input_of][k]).collect();
+            assert!(apart(&column, &out.v) < 1e-10 * size, "{input_of} {k}");
+        }
+    }
+}
+
+/// A body that tumbles on an arm of a slide, a hinge and a ball joint, and one that hits the floor and bounces.
+#[test]
+fn derivatives_of_motion_carry_its_momentum() {
+    let formulation = Formulation::dynamic(Cone::Round);
+    let params = StepParams { formulation, ..StepParams::default() };
+    let mut world = World::new();
+    let inertia = BodyInertia {
+        mass: 1.3,
+        com: Vec3::new(0.1, -0.2, 0.05),
+        inertia: Mat3::diagonal([0.02, 0.05, 0.04]),
+    };
+    let role = || Role::Passive;
+    let along = slide(Vec3::new(0.6, 0.0, 0.8));
+    let cart = world.body("cart", WORLD, along, 0.7, spring(30.0));
+    world.rotor(cart, 0.4);
+    let hinge = JointKind::Revolute { axis: Vec3::Y };
+    let arm = world.body_with("arm", cart, hinge, inertia, role(), None);
+    world.body_with("hand", arm, JointKind::Ball, inertia, role(), None);
+    world.body_with("stone", WORLD, JointKind::Free, inertia, role(), None);
+    let system = world.build();
+    let mut q = vec![0.1, 0.3, 0.8, 0.6, 0.0, 0.0];
+    q.extend([0.6, 0.0, 0.8, 0.0, 0.3, 0.1, 5.0]);
+    let v = vec![0.4, 1.5, -0.7, 2.0, 0.9, 3.0, -1.0, 2.0, 0.3, 0.2, -0.5];
+    let input = StepInput { q_cmd: vec![0.2], ..StepInput::default() };
+    check_all(&system, &State { time: 0.0, q, v }, &input, &params);
+
+    let mut world = World::new();
+    let floor = Surface { restitution: 0.6, ..Surface::sliding(0.3) };
+    world.surface(WORLD, Shape::HalfSpace, [0.0; 3], floor);
+    let body = world.body_with("ball", WORLD, JointKind::Free, inertia, role(), None);
+    let surface = Surface { restitution: 0.6, ..Surface::sliding(0.3) };
+    world.surface(body, ball(0.1), [0.02, 0.01, 0.0], surface);
+    let system = world.build();
+    let q = vec![0.8, 0.6, 0.0, 0.0, 0.0, 0.0, 0.105];
+    let v = vec![0.5, 0.2, -0.3, 1.0, 0.3, -2.0];
+    let mut state = State { time: 0.0, q, v };
+    check_all(&system, &state, &StepInput::default(), &params);
+    let report =
+        system.step(&mut state, &[], &params, &mut system.create_workspace()).unwrap().clone();
+    assert!(report.contacts[0].rebound > 0.0);
 }

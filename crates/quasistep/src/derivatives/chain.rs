@@ -32,6 +32,20 @@ impl Derivatives {
     ) -> Result<f64, DerivativeError> {
         self.check_ready()?;
         change.check(system, self.contacts.len())?;
+        if self.parts.is_empty() {
+            return self.own_jvp(system, change, impulses, out);
+        }
+        self.jvp_of(system, &|part| Ok(part.of_own_contacts(change)), impulses, out)
+    }
+
+    /// [`jvp`](Self::jvp) of one motion, by its own inputs.
+    pub(super) fn own_jvp(
+        &mut self,
+        system: &System,
+        change: &InputChange,
+        impulses: bool,
+        out: &mut OutputChange,
+    ) -> Result<f64, DerivativeError> {
         if impulses {
             self.find_w(system)?;
         }
@@ -39,6 +53,7 @@ impl Derivatives {
         self.change_of_places(system, change);
         self.change_of_command(system, change);
         self.change_of_twists(system, change.time_step, impulses);
+        self.change_of_start(system, change);
         self.change_of_contacts(change, impulses);
         self.change_of_limits(change.time_step);
         self.change_of_constraints(system, impulses);
@@ -70,13 +85,29 @@ impl Derivatives {
     ) -> Result<(), DerivativeError> {
         self.check_ready()?;
         weights.check(system, self.contacts.len())?;
+        if self.parts.is_empty() {
+            return self.own_vjp(system, weights, &[], out);
+        }
+        out.reset(system, self.contacts.len());
+        self.vjp_of_parts(system, weights, out)
+    }
+
+    /// [`vjp`](Self::vjp) of one motion, by its own inputs; also for weights on configurations along it, each with how far it is
+    /// done there.
+    pub(super) fn own_vjp(
+        &mut self,
+        system: &System,
+        weights: &OutputChange,
+        places: &[(f64, Vec<f64>)],
+        out: &mut InputChange,
+    ) -> Result<(), DerivativeError> {
         let impulses = weights.weighs_impulses();
         if impulses {
             self.find_w(system)?;
         }
         out.reset(system, self.contacts.len());
         self.start_gradient(system);
-        self.gradient_of_velocity(system, weights, out);
+        self.gradient_of_velocity(system, weights, places, out);
         self.gradient_of_impulses(weights);
         self.gradient_of_solution(impulses)?;
         self.gradient_of_variables(system, out);
@@ -87,9 +118,11 @@ impl Derivatives {
         self.gradient_of_limits(out);
         self.gradient_of_inertia(system, out);
         self.gradient_of_loads(system, out);
+        self.gradient_of_start(system, out);
         self.gradient_of_constraints(system, out);
         self.gradient_of_contacts(weights, out);
         self.gradient_of_turned_constraints(impulses);
+        self.gradient_of_start_motion(system, out);
         self.gradient_of_twists(system, impulses);
         self.gradient_of_command(system, out);
         self.gradient_of_places(system, out);

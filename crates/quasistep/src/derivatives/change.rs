@@ -9,6 +9,8 @@ use quasistep_math::Vec3;
 pub struct InputChange {
     /// Configuration, on its tangent space, `n_v`: m, rad.
     pub q: Vec<f64>,
+    /// Velocity at the start, `n_v`: m/s, rad/s. Of steps that carry it over; others have no derivative here.
+    pub v: Vec<f64>,
     /// Command, on its tangent space, [`n_cmd_v`](System::n_cmd_v): m, rad. A pose is turned in W and shifted.
     pub q_cmd: Vec<f64>,
     /// Rate of the command, `n_cmd_v`: m/s, rad/s.
@@ -83,11 +85,12 @@ fn check_length(what: &'static str, got: usize, want: usize) -> Result<(), Deriv
 
 impl InputChange {
     /// Every vector with its name and its length where it is not empty.
-    fn vectors(&self, system: &System, n_contacts: usize) -> [(&'static str, &[f64], usize); 13] {
+    fn vectors(&self, system: &System, n_contacts: usize) -> [(&'static str, &[f64], usize); 14] {
         let (n_v, n_cmd, n_bodies) =
             (system.model.n_v(), system.n_cmd_v(), system.model.n_bodies());
         [
             ("q", &self.q, n_v),
+            ("v", &self.v, n_v),
             ("q_cmd", &self.q_cmd, n_cmd),
             ("v_cmd", &self.v_cmd, n_cmd),
             ("wrench", &self.wrench, 6 * n_bodies),
@@ -104,9 +107,10 @@ impl InputChange {
     }
 
     /// The vectors in the order of [`vectors`](Self::vectors).
-    fn vectors_mut(&mut self) -> [&mut Vec<f64>; 13] {
+    fn vectors_mut(&mut self) -> [&mut Vec<f64>; 14] {
         [
             &mut self.q,
+            &mut self.v,
             &mut self.q_cmd,
             &mut self.v_cmd,
             &mut self.wrench,

@@ -37,11 +37,15 @@ pub(super) struct ContactAt {
     centre: Option<CentreAt>,
     /// The area that it is a point of.
     pub area: Option<usize>,
+    /// Its place among those that joined along the motion.
+    pub joined: Option<usize>,
     pub motion: ContactMotion,
     /// `∂offset/∂phi`: `1/h`, or 0 where the recovery is bounded.
     pub per_phi: f64,
     /// `∂offset/∂h`.
     pub per_h: f64,
+    /// Share of its normal speed at the start of the step that it leaves an impact with.
+    pub bounce: f64,
     /// Rates with the offset, and impulses, in all ways.
     pub rates: [f64; WAYS],
     pub lambda: [f64; WAYS],
@@ -121,7 +125,7 @@ pub(super) struct FrameChange {
 /// Weights on a frame: a gradient.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrameWeights {
-    n: Vec3,
+    pub n: Vec3,
     t: [Vec3; 2],
     r: [Vec3; 2],
     pub p: [Vec3; 2],
@@ -160,9 +164,11 @@ impl ContactAt {
             lever: row.lever,
             centre,
             area: row.area.map(|area| area as usize),
+            joined: None,
             motion: *motion,
             per_phi: 0.0,
             per_h: 0.0,
+            bounce: 0.0,
             rates: [0.0; WAYS],
             lambda: [0.0; WAYS],
             compliance: row.friction.compliance,

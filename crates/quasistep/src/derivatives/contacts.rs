@@ -2,15 +2,20 @@
 
 use super::change::{InputChange, OutputChange, reset};
 use super::contact::{self, ContactAt, FrameWeights};
+use super::joined::Joined;
 use super::kinds::Mode;
 use super::prepared::{Derivatives, Pressure, TIE};
 use super::pressure;
+use crate::contact::ContactRow;
 use crate::formulation::edges::WAYS;
+use crate::formulation::problem::Posed;
 use crate::foundation;
 use crate::params::StepParams;
+use crate::scan::PointKind;
 use crate::system::System;
+use crate::workspace::Workspace;
 use quasistep_math::Vec3;
-use quasistep_model::Twist;
+use quasistep_model::{SpatialForce, Twist};
 
 /// True if the recovery of a gap is bounded.
 pub(super) fn is_bounded(gap: f64, params: &StepParams) -> bool {
@@ -34,8 +39,9 @@ fn two<T>(v: &mut [T], [a, b]: [usize; 2]) -> [&mut T; 2] {
 impl Derivatives {
     /// All contacts at the answer; adds their impulses to those on bodies.
     pub(super) fn collect_contacts(&mut self, system: &System, params: &StepParams, mode: Mode) {
+        self.work.scan.motions(system, &mut self.motions);
+        let met = self.rows_where_they_meet(system);
         let work = &mut self.work;
-        work.scan.motions(system, &mut self.motions);
         let p_WCb: Vec<Vec3> = work.contacts.rows.iter().map(|row| row.near.point.p_WCb).collect();
         let (beds, points) = (&work.contacts.beds, &work.scan.points);
         let grown = foundation::to_rows(beds, &p_WCb, points, &mut self.motions);
@@ -44,17 +50,22 @@ impl Derivatives {
         }
         let h = params.time_step;
         self.contacts.clear();
+        self.joined.clear();
         let largest = self.z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
         let first = self.pressure.as_ref().map(Pressure::first);
         let by_place = pressure::all_by_place(&work.contacts, first);
         let mut centres = Vec::new();
-        for (k, (row, motion)) in work.contacts.rows.iter().zip(&self.motions).enumerate() {
+        let Workspace { load, contacts, problem, scan, rebound, .. } = &*work;
+        let posed =
+            Posed { system, q: &self.q, load, contacts, kin: &scan.kin, params, rebound: *rebound };
+        let rows = met.as_deref().unwrap_or(&contacts.rows);
+        for (k, (row, motion)) in rows.iter().zip(&self.motions).enumerate() {
             let near = &row.near;
             let bodies = [near.geom_a, near.geom_b].map(|geom| system.geoms[geom as usize].body);
             let centre = row.area.map(|area| {
-                let points = work.contacts.areas[area as usize].points.clone();
+                let points = contacts.areas[area as usize].points.clone();
                 if k == points.start {
-                    let rows = &work.contacts.rows[points.clone()];
+                    let rows = &rows[points.clone()];
                     let by_place = &by_place[area as usize];
                     centres = contact::centres(rows, &self.motions[points.clone()], by_place);
                 }
@@ -62,16 +73,27 @@ impl Derivatives {
             });
             let mut contact = ContactAt::new(row, bodies, motion, centre);
             contact.grow = grown.get(k).copied().unwrap_or_default();
-            contact.rows = work.problem.program.convex.rows_of(k);
+            contact.rows = problem.program.convex.rows_of(k);
+            if let PointKind::Meeting { .. } = near.kind {
+                let row = &contacts.rows[k];
+                contact = Joined::push(&mut self.joined, &self.places, contact, row, &scan.kin);
+            }
+            let row = &contacts.rows[k];
             contact.rates = contact.rates(bodies.map(|b| self.V[b]));
-            let phi = near.point.phi;
-            contact.rates[0] += row.gap_offset(params);
+            let phi = row.near.point.phi;
+            let speed = posed.rebound_speed(row);
+            let offset = row.gap_offset(params);
+            contact.bounce =
+                if speed > -offset.min(0.0) { rebound * row.friction.restitution } else { 0.0 };
+            contact.rates[0] += if contact.bounce > 0.0 { -speed } else { offset };
             let gives = row.friction.compliance > 0.0;
-            if gives || !is_bounded(phi, params) {
+            if contact.bounce > 0.0 {
+                // the speed at the start alone counts
+            } else if gives || !is_bounded(phi, params) {
                 (contact.per_phi, contact.per_h) = (1.0 / h, -phi / (h * h));
             }
             for r in contact.rows.clone() {
-                for (sum, push) in contact.lambda.iter_mut().zip(work.problem.pushes[r]) {
+                for (sum, push) in contact.lambda.iter_mut().zip(problem.pushes[r]) {
                     *sum += self.z[r] * push;
                 }
             }
@@ -91,6 +113,30 @@ impl Derivatives {
         }
     }
 
+    /// Rows of all contacts, with the points and motions of those that joined as they are where their pairs meet; `None` if none
+    /// did.
+    fn rows_where_they_meet(&mut self, system: &System) -> Option<Vec<ContactRow>> {
+        let Self { work, places, motions, .. } = self;
+        if places.is_empty() {
+            return None;
+        }
+        let mut rows = work.contacts.rows.clone();
+        let mut own = Vec::new();
+        for (place, meeting) in places.iter().zip(&work.meetings) {
+            let of_pair = |row: &ContactRow| (row.near.geom_a, row.near.geom_b) == meeting.pair;
+            let points = work.scan.motions_at(system, meeting, &place.kin, &mut own);
+            let Some(first) = rows.iter().position(of_pair) else { continue };
+            for (k, (point, motion)) in points.into_iter().zip(&own).enumerate() {
+                let row = &mut rows[first + k];
+                if matches!(row.near.kind, PointKind::Meeting { .. }) {
+                    row.near.point = point;
+                    motions[first + k] = *motion;
+                }
+            }
+        }
+        Some(rows)
+    }
+
     /// Changes of the rows of contacts (`rows`, and at the least-norm rates `turn`), of their pushes (`push`) and frames
     /// (`frames`), and of their forces on bodies (`dF`).
     pub(super) fn change_of_contacts(&mut self, change: &InputChange, impulses: bool) {
@@ -101,13 +147,20 @@ impl Derivatives {
         s.frames.clear();
         for (k, contact) in self.contacts.iter().enumerate() {
             let of = |twists: &[Twist]| contact.bodies.map(|b| twists[b]);
-            let mut frame = contact.frame_change(of(&s.moves));
+            let mut frame = match contact.joined {
+                None => contact.frame_change(of(&s.moves)),
+                Some(k) => self.joined[k].frame_change(contact, of(&s.moves), &s.places),
+            };
             if let Some([d1, d2, spin]) = contact.area.and_then(|area| s.areas.get(area).copied()) {
                 frame.lever = [frame.lever[0] + d1, frame.lever[1] + d2];
                 frame.spin += spin;
             }
             let mut dr = contact.rate_changes(&frame, of(&self.V), of(&s.dV));
             dr[0] += contact.per_phi * frame.phi + contact.per_h * change.time_step;
+            if contact.bounce > 0.0 {
+                let (V, dV) = (of(&self.start.V), of(&s.start.dV));
+                dr[0] += contact.bounce * contact.rate_changes(&frame, V, dV)[0];
+            }
             let (mut df, mut dm) = contact.force_change(&frame);
             let mut dlambda = [0.0; WAYS];
             for r in contact.rows.clone() {
@@ -144,6 +197,7 @@ impl Derivatives {
         let Self { scratch: s, work, .. } = self;
         let impulses = weights.weighs_impulses();
         reset(&mut s.areas, work.contacts.areas.len(), [0.0; 3]);
+        reset(&mut s.to_places, self.places.len(), [SpatialForce::ZERO; 2]);
         for (k, contact) in self.contacts.iter().enumerate() {
             let of = |twists: &[Twist]| contact.bodies.map(|b| twists[b]);
             let mut frame = FrameWeights::default();
@@ -157,6 +211,12 @@ impl Derivatives {
                 }
             }
             contact.rate_gradient(of(&self.V), &by, &mut frame, two(&mut s.dF2, contact.bodies));
+            if contact.bounce > 0.0 {
+                let mut by_start = [0.0; WAYS];
+                by_start[0] = contact.bounce * by[0];
+                let (V, to) = (of(&self.start.V), two(&mut s.start.to_V, contact.bodies));
+                contact.rate_gradient(V, &by_start, &mut frame, to);
+            }
             frame.phi = by[0] * contact.per_phi;
             frame.grow = s.grow[k];
             out.time_step += by[0] * contact.per_h;
@@ -173,7 +233,11 @@ impl Derivatives {
                 let by = [frame.lever[0], frame.lever[1], frame.spin];
                 own.iter_mut().zip(by).for_each(|(own, by)| *own += by);
             }
-            contact.frame_gradient(&frame, two(&mut s.dF, contact.bodies));
+            let to = two(&mut s.dF, contact.bodies);
+            match contact.joined {
+                None => contact.frame_gradient(&frame, to),
+                Some(k) => self.joined[k].frame_gradient(contact, &frame, to, &mut s.to_places),
+            }
             let w_rates = contact.rates(W);
             let dmu = &mut out.friction[3 * k..3 * k + 3];
             for r in contact.rows.clone() {

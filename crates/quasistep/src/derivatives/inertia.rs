@@ -1,4 +1,4 @@
-//! Inertia: that of passive dofs against passive dofs.
+//! Inertia: that of passive dofs against passive dofs, or of all against the change of velocity where that is carried over.
 
 use super::change::{InputChange, reset, vec3};
 use super::loads::add3;
@@ -8,23 +8,26 @@ use crate::system::System;
 use quasistep_model::{SpatialForce, Twist};
 
 impl Derivatives {
-    /// Momenta of bodies at the rates of passive dofs, if these have inertia.
+    /// Momenta of bodies at the rates that inertia resists, if there is any.
     pub(super) fn collect_inertia(&mut self, system: &System, params: &StepParams) {
-        self.inertia = params.inertia == Inertia::Mass;
+        self.inertia = self.start.carried || params.inertia == Inertia::Mass;
         if !self.inertia {
             return;
         }
         let (model, work) = (&system.model, &self.work);
         let (kin, v) = (&work.scan.kin, &work.report.v);
         let n_bodies = model.n_bodies();
-        self.v_passive.clear();
-        self.v_passive.extend(
-            v.iter().enumerate().map(|(dof, v)| if system.is_passive(dof) { *v } else { 0.0 }),
-        );
-        self.V_passive.resize(n_bodies, Twist::ZERO);
-        model.twists(kin, &self.v_passive, &mut self.V_passive);
+        self.v_inert.clear();
+        if self.start.carried {
+            self.v_inert.extend(v.iter().zip(&work.load.v_start).map(|(v, start)| v - start));
+        } else {
+            let of = |(dof, v): (usize, &f64)| if system.is_passive(dof) { *v } else { 0.0 };
+            self.v_inert.extend(v.iter().enumerate().map(of));
+        }
+        self.V_inert.resize(n_bodies, Twist::ZERO);
+        model.twists(kin, &self.v_inert, &mut self.V_inert);
         self.momenta.resize(n_bodies, SpatialForce::ZERO);
-        model.momenta(kin, &self.V_passive, &mut self.momenta);
+        model.momenta(kin, &self.V_inert, &mut self.momenta);
         self.collect_mass_scales(system, params);
     }
 
@@ -32,7 +35,10 @@ impl Derivatives {
     fn collect_mass_scales(&mut self, system: &System, params: &StepParams) {
         let (model, kin) = (&system.model, &self.work.scan.kin);
         let (n_v, n_bodies) = (model.n_v(), model.n_bodies());
-        let scales = &self.work.problem.mass_scales.of_block;
+        let scales = &self.work.problem.mass_scales;
+        // where velocity is carried over, mass is as it is
+        let uniform = if self.start.carried { 1.0 } else { scales.uniform };
+        let scales = if self.start.carried { &[][..] } else { &scales.of_block[..] };
         let trees = &self.matrices.trees;
         let at = &mut self.scale;
         let of = |body: usize| {
@@ -40,7 +46,7 @@ impl Derivatives {
                 .and_then(|(block, _)| scales.get(block))
                 .filter(|s| s.largest > 0.0)
         };
-        reset(&mut at.of_body, n_bodies, self.work.problem.mass_scales.uniform);
+        reset(&mut at.of_body, n_bodies, uniform);
         let mut e = vec![0.0; n_v];
         if !scales.is_empty() {
             for (body, factor) in at.of_body.iter_mut().enumerate() {
@@ -54,7 +60,7 @@ impl Derivatives {
         model.gather(&mut self.momenta_gathered);
         reset(&mut at.impulse, n_v, 0.0);
         model.add_generalised(kin, &self.momenta_gathered, &mut at.impulse);
-        for dof in (0..n_v).filter(|&dof| !system.is_passive(dof)) {
+        for dof in (0..n_v).filter(|&dof| !self.start.resists(system, dof)) {
             at.impulse[dof] = 0.0;
         }
         reset(&mut at.log_by_q, n_v, 0.0);
@@ -62,7 +68,7 @@ impl Derivatives {
         (at.log_by_h, at.log_by_relaxation, at.softest) = (0.0, 0.0, None);
         at.on = !scales.is_empty();
         if scales.is_empty() {
-            if let Relaxation::Time(tau) = params.relaxation {
+            if let (Relaxation::Time(tau), false) = (params.relaxation, self.start.carried) {
                 at.on = true;
                 at.log_by_h = params.time_step.recip();
                 at.log_by_relaxation = -tau.recip();
@@ -94,7 +100,7 @@ impl Derivatives {
         model.add_generalised(kin, &to_moves, &mut at.log_by_q);
     }
 
-    /// Takes the changes of momenta (`dF2`) off the forces on passive dofs (`d`).
+    /// Takes the changes of momenta (`dF2`) off the forces on dofs (`d`).
     pub(super) fn change_of_inertia(&mut self, system: &System, change: &InputChange) {
         if !self.inertia {
             return;
@@ -102,9 +108,12 @@ impl Derivatives {
         let (model, n_bodies) = (&system.model, system.model.n_bodies());
         let Self { scratch: s, work, .. } = self;
         let kin = &work.scan.kin;
-        model.twist_changes(kin, &s.a, &s.moves, &self.v_passive, &mut s.dV2);
+        model.twist_changes(kin, &s.a, &s.moves, &self.v_inert, &mut s.dV2);
+        if self.start.carried {
+            s.dV2.iter_mut().zip(&s.start.known).for_each(|(d, known)| *d += *known);
+        }
         reset(&mut s.dF2, n_bodies, SpatialForce::ZERO);
-        model.momentum_changes(kin, &s.moves, &self.V_passive, &s.dV2, &mut s.dF2);
+        model.momentum_changes(kin, &s.moves, &self.V_inert, &s.dV2, &mut s.dF2);
         s.dF2.iter_mut().zip(&self.scale.of_body).for_each(|(f, factor)| *f = *f * *factor);
         self.add_changes_of_mass(system, change);
         let Self { scratch: s, work, .. } = self;
@@ -114,9 +123,13 @@ impl Derivatives {
         model.add_turned_generalised(kin, &s.a, &s.moves, &self.momenta_gathered, &mut s.forces);
         model.add_generalised(kin, &s.dF2, &mut s.forces);
         for dof in 0..model.n_v() {
-            if system.is_passive(dof) {
+            if self.start.resists(system, dof) {
                 s.d[dof] -= s.forces[dof];
             }
+        }
+        if self.start.carried {
+            let of_rotors = model.armature().iter().zip(&s.start.v);
+            s.d.iter_mut().zip(of_rotors).for_each(|(d, (rotor, v))| *d += rotor * v);
         }
         if self.scale.on {
             let trees = &self.matrices.trees.of_body;
@@ -140,14 +153,14 @@ impl Derivatives {
             for (i, body) in model.bodies().iter().enumerate() {
                 let dp = kin.X_WB[i].rotation.rotate(vec3(&change.com, 3 * i));
                 // p × m v and its change: the centre is elsewhere, and goes at another speed
-                let (p, V, l) = (kin.p_WBcm[i], self.V_passive[i], self.momenta[i].f_W);
+                let (p, V, l) = (kin.p_WBcm[i], self.V_inert[i], self.momenta[i].f_W);
                 let dl = V.w_W.cross(dp) * (self.scale.of_body[i] * body.inertia.mass);
                 s.dF2[i] += SpatialForce { m_Wo_W: dp.cross(l) + p.cross(dl), f_W: dl };
             }
         }
         for (i, dI) in change.inertia.chunks_exact(6).enumerate() {
             let R = kin.X_WB[i].rotation;
-            let [x, y, z] = R.inverse().rotate(self.V_passive[i].w_W).to_array();
+            let [x, y, z] = R.inverse().rotate(self.V_inert[i].w_W).to_array();
             let [xx, yy, zz, xy, xz, yz] = std::array::from_fn(|k| dI[k]);
             let l = [xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z];
             s.dF2[i].m_Wo_W += R.rotate(l.into()) * self.scale.of_body[i];
@@ -163,7 +176,7 @@ impl Derivatives {
         let Self { scratch: s, work, .. } = self;
         reset(&mut s.forces, n_v, 0.0);
         for dof in 0..n_v {
-            if system.is_passive(dof) {
+            if self.start.resists(system, dof) {
                 s.forces[dof] = -s.d[dof];
             }
         }
@@ -172,7 +185,7 @@ impl Derivatives {
         let Self { scratch: s, work, .. } = self;
         let kin = &work.scan.kin;
         s.moves.iter_mut().zip(&self.scale.of_body).for_each(|(w, factor)| *w = *w * *factor);
-        model.gradient_of_momentum_changes(kin, &self.V_passive, &s.moves, &mut s.dF, &mut s.dF2);
+        model.gradient_of_momentum_changes(kin, &self.V_inert, &s.moves, &mut s.dF, &mut s.dF2);
         model.gradient_of_turned_generalised(
             kin,
             &s.forces,
@@ -180,7 +193,15 @@ impl Derivatives {
             &mut s.a,
             &mut s.dF,
         );
-        model.gradient_of_twist_changes(kin, &self.v_passive, &mut s.dF2, &mut s.a, &mut s.dF);
+        model.gradient_of_twist_changes(kin, &self.v_inert, &mut s.dF2, &mut s.a, &mut s.dF);
+        if self.start.carried {
+            reset(&mut s.forces, n_v, 0.0);
+            model.add_generalised(kin, &s.dF2, &mut s.forces);
+            s.known.iter_mut().zip(&s.forces).for_each(|(known, by)| *known += by);
+            out.v.iter_mut().zip(&s.forces).for_each(|(v, by)| *v -= by);
+            let of_rotors = model.armature().iter().zip(&s.d);
+            out.v.iter_mut().zip(of_rotors).for_each(|(v, (rotor, d))| *v += rotor * d);
+        }
         reset(&mut s.dF2, n_bodies, SpatialForce::ZERO);
         if self.scale.on {
             let trees = &self.matrices.trees.of_body;
@@ -197,7 +218,7 @@ impl Derivatives {
                 out.mass[i] += s.moves[i].dot(&self.momenta[i]) / body.inertia.mass;
             }
             // of `by · (dp × l, m w × dp)` at the centre of mass
-            let (by, w, l) = (s.moves[i], self.V_passive[i].w_W, self.momenta[i].f_W);
+            let (by, w, l) = (s.moves[i], self.V_inert[i].w_W, self.momenta[i].f_W);
             let scale = self.scale.of_body[i];
             let by_p =
                 l.cross(by.w_W) + by.at(kin.p_WBcm[i]).cross(w) * (scale * body.inertia.mass);

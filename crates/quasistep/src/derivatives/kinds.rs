@@ -46,6 +46,21 @@ impl StepKinks {
         !self.only_of_geometry() || of_geometry > 0
     }
 
+    /// Counts those of another motion of the same step, too.
+    pub(super) fn add(&mut self, other: &Self) {
+        let Kinks { rows, held, round, loads, springs } = other.program;
+        self.program.rows += rows;
+        self.program.held += held;
+        self.program.round += round;
+        self.program.loads += loads;
+        self.program.springs += springs;
+        self.features += other.features;
+        self.edges += other.edges;
+        self.choices += other.choices;
+        self.recovery += other.recovery;
+        self.margin += other.margin;
+    }
+
     /// True if no kink is but of where bodies are: derivatives by all but the configuration are as good as anywhere.
     pub fn only_of_geometry(&self) -> bool {
         !self.program.any() && self.recovery == 0
@@ -82,11 +97,12 @@ pub enum DerivativeError {
         /// Why exact friction has no answer.
         why: StepError,
     },
-    /// The step has no derivative as one program: pairs join it along its motion, or it takes substeps.
+    /// A pair on a foundation joins the step along its motion: its points there have no derivative.
     #[error(
-        "no derivative of this step: {0}; take a smaller step, or a contact_margin that has the pair from the start"
+        "no derivative of this step: `{0}` and `{1}`, which are on a foundation, meet along its motion; take a smaller step, \
+         or a contact_margin that has the pair from the start"
     )]
-    Substeps(StepError),
+    Foundation(String, String),
     /// A drive is at its effort limit under constraints: what moves along the constraints then has no stiffness of its own.
     #[error(
         "no derivative of this step: the drive of `{0}`, which constraints couple, is at its effort limit"

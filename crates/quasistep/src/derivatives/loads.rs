@@ -3,8 +3,8 @@
 use super::change::{InputChange, reset, vec3};
 use super::prepared::Derivatives;
 use crate::cartesian::Six;
+use crate::load::Drive;
 use crate::params::{PrescribedRate, StepParams};
-use crate::state::StepInput;
 use crate::system::System;
 use quasistep_math::Vec3;
 use quasistep_model::SpatialForce;
@@ -19,7 +19,7 @@ impl Derivatives {
     pub(super) fn collect_loads(
         &mut self,
         system: &System,
-        input: &StepInput,
+        input: &Drive<'_>,
         params: &StepParams,
     ) {
         let (model, h) = (&system.model, params.time_step);
@@ -37,7 +37,7 @@ impl Derivatives {
             force.m_Wo_W = p.cross(force.f_W);
         }
         self.constants.wrenches.clear();
-        for wrench in &input.wrenches {
+        for wrench in input.wrenches {
             let p_W = kin.X_WB[wrench.body].transform_point(wrench.p_B);
             self.constants.wrenches.push((wrench.body, p_W, wrench.force_W));
             self.forces[wrench.body] += SpatialForce::at(p_W, wrench.force_W, wrench.torque_W);
@@ -47,7 +47,9 @@ impl Derivatives {
             let V_F = Six(V.w_W, V.at(spring.p_WF));
             self.forces[spring.body] += spring.on_body(V_F, h);
         }
-        self.constants.tau.clone_from(&input.tau);
+        self.add_velocity_forces(system);
+        self.constants.tau.clear();
+        self.constants.tau.extend_from_slice(input.tau);
         self.per_h.clone_from(&self.forces);
         self.forces.iter_mut().for_each(|f| *f = *f * h);
     }

@@ -9,6 +9,7 @@
 //! configuration (`second.rs`), `T` the step on the manifold. A command acts through the springs' stretch, and through
 //! the rates of prescribed dofs that follow it: `Δq_cmd` gathers both, and gives its share to `q`.
 
+use super::change::{InputChange, OutputChange, reset};
 use super::kinds::DerivativeError;
 use super::memory::{IDLE, Memory};
 use super::prepared::Derivatives;
@@ -18,7 +19,88 @@ use quasistep_math::{Mat3, Vec3};
 /// Variables whose answers are found together, unless a block has more: what they need stays in the cache.
 const TOGETHER: usize = 48;
 
+/// `∂q_next/∂v`, and the derivatives of the velocity.
+type Velocities<'a, 'b> = Option<(&'a mut [f64], &'a mut StateRows<'b>)>;
+
+/// Derivatives of one output, row-major, by what a step starts with and is told: `n_v × n_v`, `n_v × n_v`, `n_v × n_cmd_v`.
+#[derive(Debug)]
+pub struct StateRows<'a> {
+    /// By the configuration on its tangent space.
+    pub by_q: &'a mut [f64],
+    /// By the velocity; zero of steps that start from rest.
+    pub by_v: &'a mut [f64],
+    /// By the command on its tangent space.
+    pub by_q_cmd: &'a mut [f64],
+}
+
+fn check_slice(what: &'static str, slice: &[f64], want: usize) -> Result<(), DerivativeError> {
+    let got = slice.len();
+    if got == want { Ok(()) } else { Err(DerivativeError::Length { what, got, want }) }
+}
+
 impl Derivatives {
+    /// All derivatives of the next state, `q_next` and `v`, by the state and the command.
+    ///
+    /// # Errors
+    ///
+    /// A slice of the wrong length, or nothing was differentiated.
+    pub fn state_jacobian(
+        &mut self,
+        system: &System,
+        mut of_q: StateRows<'_>,
+        mut of_v: StateRows<'_>,
+    ) -> Result<(), DerivativeError> {
+        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
+        for rows in [&of_q, &of_v] {
+            check_slice("by_q", rows.by_q, n_v * n_v)?;
+            check_slice("by_v", rows.by_v, n_v * n_v)?;
+            check_slice("by_q_cmd", rows.by_q_cmd, n_v * n_cmd)?;
+        }
+        if !self.ready {
+            return Err(DerivativeError::NotPrepared);
+        }
+        if !self.is_one_block(system) {
+            self.rows_by_products(system, &mut of_q, 0..n_v, |weights| &mut weights.q_next)?;
+            return self.rows_by_products(system, &mut of_v, 0..n_v, |weights| &mut weights.v);
+        }
+        let StateRows { by_q, by_v, by_q_cmd } = of_q;
+        self.fill(system, by_q, by_q_cmd, Some((by_v, &mut of_v)))?;
+        // prescribed dofs are few
+        let known = (0..n_v).filter(|dof| system.variable_of_dof[*dof].is_none());
+        self.rows_by_products(system, &mut of_v, known, |weights| &mut weights.v)
+    }
+
+    /// True if all of a step goes into matrices at once: they are then not made of products.
+    fn is_one_block(&self, system: &System) -> bool {
+        let grows = self.contacts.iter().any(|c| c.grow != [Vec3::ZERO; 2]);
+        let many = self.kinks.program.loads > 0;
+        let turns = self.supports.iter().any(|support| support.turns(system));
+        let follows = self.pressure.is_some() || !self.constraints.is_empty();
+        self.parts.is_empty() && !(follows || grows || many || turns)
+    }
+
+    /// Rows of an output by these dofs, one product for each.
+    fn rows_by_products(
+        &mut self,
+        system: &System,
+        rows: &mut StateRows<'_>,
+        dofs: impl IntoIterator<Item = usize>,
+        of: impl Fn(&mut OutputChange) -> &mut Vec<f64>,
+    ) -> Result<(), DerivativeError> {
+        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
+        let (mut weights, mut row) = (OutputChange::default(), InputChange::default());
+        for dof in dofs {
+            reset(of(&mut weights), n_v, 0.0);
+            of(&mut weights)[dof] = 1.0;
+            self.vjp(system, &weights, &mut row)?;
+            let (own, of_command) = (dof * n_v..(dof + 1) * n_v, dof * n_cmd..(dof + 1) * n_cmd);
+            rows.by_q[own.clone()].copy_from_slice(&row.q);
+            rows.by_v[own].copy_from_slice(&row.v);
+            rows.by_q_cmd[of_command].copy_from_slice(&row.q_cmd);
+        }
+        Ok(())
+    }
+
     /// `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂q_cmd`, `n_v × n_cmd_v`, row-major, both on the tangent spaces.
     ///
     /// # Errors
@@ -34,24 +116,38 @@ impl Derivatives {
             return Err(DerivativeError::NotPrepared);
         }
         let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
-        for (what, got, want) in
-            [("by_q", by_q.len(), n_v * n_v), ("by_q_cmd", by_q_cmd.len(), n_v * n_cmd)]
-        {
-            if got != want {
-                return Err(DerivativeError::Length { what, got, want });
-            }
+        check_slice("by_q", by_q, n_v * n_v)?;
+        check_slice("by_q_cmd", by_q_cmd, n_v * n_cmd)?;
+        if self.is_one_block(system) {
+            return self.fill(system, by_q, by_q_cmd, None);
         }
-        let grows = self.contacts.iter().any(|c| c.grow != [Vec3::ZERO; 2]);
-        let many = self.kinks.program.loads > 0;
-        let turns = self.supports.iter().any(|support| support.turns(system));
-        if self.pressure.is_some() || !self.constraints.is_empty() || grows || many || turns {
-            return self.jacobian_by_columns(system, by_q, by_q_cmd);
+        if self.start.carried || !self.parts.is_empty() {
+            let by_v = &mut vec![0.0; n_v * n_v];
+            let rows = &mut StateRows { by_q, by_v, by_q_cmd };
+            return self.rows_by_products(system, rows, 0..n_v, |weights| &mut weights.q_next);
         }
+        self.jacobian_by_columns(system, by_q, by_q_cmd)
+    }
+
+    /// All matrices at once, those of velocities if there is room for them: `∂q_next/∂v`, and of `v` the rows of variables.
+    fn fill(
+        &mut self,
+        system: &System,
+        by_q: &mut [f64],
+        by_q_cmd: &mut [f64],
+        mut velocities: Velocities<'_, '_>,
+    ) -> Result<(), DerivativeError> {
         by_q.fill(0.0);
         by_q_cmd.fill(0.0);
+        if let Some((by_v, of_v)) = &mut velocities {
+            for all in [&mut **by_v, &mut *of_v.by_q, &mut *of_v.by_v, &mut *of_v.by_q_cmd] {
+                all.fill(0.0);
+            }
+        }
+        let n_cmd = system.n_cmd_v();
         let mut memory = std::mem::take(&mut self.matrices);
         memory.second.assemble(system, &memory.trees, self);
-        let done = self.rows(system, &mut memory, by_q, by_q_cmd);
+        let done = self.rows(system, &mut memory, by_q, by_q_cmd, &mut velocities);
         // prescribed dofs go where they are told
         for (dof, cmd) in memory.trees.cmd_of_dof.iter().enumerate() {
             if let (Some(cmd), None) = (cmd, system.variable_of_dof[dof]) {
@@ -69,6 +165,7 @@ impl Derivatives {
         memory: &mut Memory,
         by_q: &mut [f64],
         by_q_cmd: &mut [f64],
+        velocities: &mut Velocities<'_, '_>,
     ) -> Result<(), DerivativeError> {
         for island in 0..self.sensitivity.n_islands() {
             memory.blocks.clear();
@@ -97,6 +194,9 @@ impl Derivatives {
                 self.sensitivity.respond(island, variables, &mut memory.responses)?;
                 self.gradients(system, memory);
                 self.step_rows(system, memory, by_q, by_q_cmd);
+                if let Some((by_v, of_v)) = velocities {
+                    self.velocity_rows(system, memory, by_v, of_v);
+                }
             }
         }
         Ok(())
@@ -105,20 +205,23 @@ impl Derivatives {
     /// Gradients of the velocities at hand by `q` and by `Δq_cmd`, then both by `q` and by the command.
     fn gradients(&self, system: &System, memory: &mut Memory) {
         let (n_v, h) = (system.model.n_v(), self.time_step);
-        let Memory { trees, second, responses, by_q, by_change, blocks, .. } = memory;
+        let Memory { trees, second, responses, by_q, by_change, by_v, blocks, .. } = memory;
         let C = responses.columns();
         let n_change = n_v + 6 * system.springs.len();
-        for (rows, n) in [(&mut *by_q, n_v), (&mut *by_change, n_change)] {
+        for (rows, n) in [(&mut *by_q, n_v), (&mut *by_change, n_change), (&mut *by_v, n_v)] {
             rows.clear();
             rows.resize(n * C, 0.0);
         }
         for &block in blocks.iter().filter(|block| **block < system.block_dims.len()) {
             let dim = system.block_dims[block];
             for tree in 0..trees.places.len() {
-                if let Some(F) = second.forces(trees, block, dim, tree) {
-                    let places = trees.places[tree].clone();
-                    let to = &mut by_q[places.start * C..places.end * C];
-                    responses.add_by_forces(block, dim, F, to);
+                let Some(both) = second.forces(trees, block, dim, tree) else { continue };
+                let places = trees.places[tree].clone();
+                let rows = places.start * C..places.end * C;
+                for (F, to) in both.into_iter().zip([&mut *by_q, &mut *by_v]) {
+                    if let Some(F) = F {
+                        responses.add_by_forces(block, dim, F, &mut to[rows.clone()]);
+                    }
                 }
             }
         }
@@ -138,6 +241,9 @@ impl Derivatives {
                     &second.S[own.clone()],
                     &mut by_q[rows.clone()],
                 );
+                if let Some(S_v) = second.S_v.get(own.clone()) {
+                    responses.add_by_rows(k, contact.n_ways, S_v, &mut by_v[rows.clone()]);
+                }
                 if let Some(known) = second.known.get(own) {
                     responses.add_by_rows(k, contact.n_ways, known, &mut by_change[rows]);
                 }
@@ -179,6 +285,17 @@ impl Derivatives {
                         let by = known.twist().dot(&by.twist) / h;
                         add(by_change, known.dof as usize, by, x);
                     }
+                }
+            }
+        }
+        // prescribed dofs that follow the command push through the mass of what they carry
+        if self.start.carried && self.constants.secant {
+            for &(i, j, entry) in &self.work.problem.inertia {
+                let [of_i, of_j] = [i, j].map(|dof| system.variable_of_dof[dof as usize]);
+                let (Some(variable), None) = (of_i, of_j) else { continue };
+                let (block, at) = system.block_of_variable[variable as usize];
+                if let Some(x) = responses.x(block as usize, at as usize) {
+                    add(by_change, j as usize, -entry / h, x);
                 }
             }
         }
@@ -275,6 +392,47 @@ impl Derivatives {
                 }
             }
             column += rows;
+        }
+    }
+
+    /// From the gradients of velocities to the rows of `∂q_next/∂v` and of the velocity.
+    fn velocity_rows(
+        &self,
+        system: &System,
+        memory: &Memory,
+        by_v: &mut [f64],
+        of_v: &mut StateRows<'_>,
+    ) {
+        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
+        let Memory { trees, responses, by_q: dq, by_change: du, by_v: dv, dofs, .. } = memory;
+        let C = responses.columns();
+        let rates = |of: &[f64], place: usize, at: usize| of[place * C + at];
+        for (at, &dof) in dofs.iter().enumerate() {
+            for (place, &by) in trees.dof_at.iter().enumerate() {
+                of_v.by_q[dof * n_v + by] = rates(dq, place, at);
+                of_v.by_v[dof * n_v + by] = rates(dv, place, at);
+                if let Some(cmd) = trees.cmd_of_dof[by] {
+                    of_v.by_q_cmd[dof * n_cmd + cmd] = rates(du, place, at);
+                }
+            }
+            for (k, cmd) in system.rates_of_springs().flatten().enumerate() {
+                of_v.by_q_cmd[dof * n_cmd + cmd] = rates(du, n_v + k, at);
+            }
+        }
+        let still = vec![0.0; n_v];
+        let (mut hdv, mut next) = (vec![0.0; n_v], vec![0.0; n_v]);
+        for (place, &by) in trees.dof_at.iter().enumerate() {
+            hdv.fill(0.0);
+            for (at, &dof) in dofs.iter().enumerate() {
+                hdv[dof] = self.time_step * rates(dv, place, at);
+            }
+            let rotations = (self.constants.rotations, self.time_step);
+            system.follow_change(&self.work.report.v, rotations, &mut hdv);
+            let followed = &self.constants.followed;
+            system.model.integrate_change(followed, self.time_step, &still, &hdv, &mut next);
+            for &dof in dofs {
+                by_v[dof * n_v + by] = next[dof];
+            }
         }
     }
 }

@@ -40,6 +40,7 @@ impl Derivatives {
         &mut self,
         system: &System,
         weights: &OutputChange,
+        places: &[(f64, Vec<f64>)],
         out: &mut InputChange,
     ) {
         let (model, h) = (&system.model, self.time_step);
@@ -57,6 +58,10 @@ impl Derivatives {
         out.time_step += s.d.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
         // `d`: weights on v
         s.d.iter_mut().for_each(|d| *d *= h);
+        for (share, weights) in places {
+            self.gradient_of_place(system, *share, weights, out);
+        }
+        let Self { scratch: s, work, .. } = self;
         if !weights.v.is_empty() {
             s.d.iter_mut().zip(&weights.v).for_each(|(d, w)| *d += w);
         }
@@ -71,6 +76,61 @@ impl Derivatives {
                 None => s.known[dof] = s.d[dof],
             }
         }
+    }
+
+    /// Rates along which the motion goes; prescribed dofs go straight to their command.
+    pub(super) fn rates(&self, system: &System) -> Vec<f64> {
+        let (mut rates, ways) = (self.constants.followed.clone(), &self.work.load.dq_cmd);
+        for (dof, _) in system.commanded_dofs().filter(|(dof, _)| system.is_prescribed(*dof)) {
+            rates[dof] = ways[dof] / self.time_step;
+        }
+        rates
+    }
+
+    /// The configuration where the motion is done up to a share, from the change `dv` of its velocity, and from those that its
+    /// product left (`a`, `c`).
+    pub(super) fn change_of_place(
+        &self,
+        system: &System,
+        share: f64,
+        dv: &[f64],
+        dh: f64,
+        to: &mut Vec<f64>,
+    ) {
+        let (h, s, v) = (self.time_step, &self.scratch, &self.work.report.v);
+        let mut hdv: Vec<f64> = dv.iter().zip(v).map(|(dv, v)| h * dv + v * dh).collect();
+        system.follow_change(v, (self.constants.rotations, h), &mut hdv);
+        for (dof, _) in system.commanded_dofs().filter(|(dof, _)| system.is_prescribed(*dof)) {
+            hdv[dof] = s.c[dof];
+        }
+        for d in &mut hdv {
+            *d *= share;
+        }
+        reset(to, hdv.len(), 0.0);
+        system.model.integrate_change(&self.rates(system), share * h, &s.a, &hdv, to);
+    }
+
+    /// For weights on that: adds those on the velocity (`d`), and by the configuration (`a`) and the command's way (`c`).
+    fn gradient_of_place(
+        &mut self,
+        system: &System,
+        share: f64,
+        weights: &[f64],
+        out: &mut InputChange,
+    ) {
+        let h = self.time_step;
+        let (mut dq, mut d) = (vec![0.0; weights.len()], vec![0.0; weights.len()]);
+        let rates = self.rates(system);
+        system.model.integrate_gradient(&rates, share * h, weights, &mut dq, &mut d);
+        let Self { scratch: s, work, constants, .. } = self;
+        for (dof, _) in system.commanded_dofs().filter(|(dof, _)| system.is_prescribed(*dof)) {
+            s.c[dof] += share * std::mem::take(&mut d[dof]);
+        }
+        let v = &work.report.v;
+        system.follow_change(v, (constants.rotations, h), &mut d);
+        out.time_step += share * d.iter().zip(v).map(|(d, v)| d * v).sum::<f64>();
+        s.a.iter_mut().zip(&dq).for_each(|(a, dq)| *a += dq);
+        s.d.iter_mut().zip(&d).for_each(|(to, d)| *to += share * h * d);
     }
 
     /// Impulses of contacts, from multipliers (`dz`), pushes (`push`) and frames (`frames`); none unless asked for.

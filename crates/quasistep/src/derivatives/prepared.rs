@@ -2,6 +2,7 @@
 
 use super::constraint::ConstraintAt;
 use super::contact::{ContactAt, FrameChange};
+use super::joined::{Joined, PlaceAt};
 use super::kinds::StepKinks;
 use super::memory::Memory;
 use super::scale::ScaleAt;
@@ -12,7 +13,7 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use quasistep_geometry::ContactMotion;
 use quasistep_math::Vec3;
-use quasistep_model::{LoadAt, SpatialForce, Twist};
+use quasistep_model::{BodyVelocityForce, LoadAt, SpatialForce, Twist};
 use quasistep_solvers::{ConeProgram, Relaxed, Sensitivity};
 use std::ops::Range;
 
@@ -38,6 +39,14 @@ pub struct Derivatives {
     pub(super) contacts: Vec<ContactAt>,
     pub(super) constraints: Vec<ConstraintAt>,
     pub(super) motions: Vec<ContactMotion>,
+    /// Contacts that joined along the motion, and where their pairs meet.
+    pub(super) joined: Vec<Joined>,
+    pub(super) places: Vec<PlaceAt>,
+    /// The motions before this one in the same step, in their order, and what this one has of them.
+    pub(super) parts: Vec<Box<Derivatives>>,
+    pub(super) link: Link,
+    /// Memory for those motions.
+    pub(super) pool: Vec<Box<Derivatives>>,
     /// Joint limits with rows: index of the row, dof, sign in its unit, `∂offset/∂gap`, `∂offset/∂h`.
     pub(super) limits: Vec<LimitAt>,
     pub(super) springs: Vec<SpringAt>,
@@ -47,14 +56,15 @@ pub struct Derivatives {
     pub(super) forces: Vec<SpatialForce>,
     pub(super) per_h: Vec<SpatialForce>,
     pub(super) gathered: Vec<SpatialForce>,
-    /// Of passive rates alone, if they have inertia.
+    /// Of the rates that inertia resists, if there is any: those of passive dofs, or the change of all from the start.
     pub(super) momenta: Vec<SpatialForce>,
     pub(super) momenta_gathered: Vec<SpatialForce>,
     pub(super) inertia: bool,
     pub(super) scale: ScaleAt,
-    pub(super) v_passive: Vec<f64>,
+    pub(super) start: StartAt,
+    pub(super) v_inert: Vec<f64>,
     pub(super) V: Vec<Twist>,
-    pub(super) V_passive: Vec<Twist>,
+    pub(super) V_inert: Vec<Twist>,
     /// Twists of the least-norm rates, once impulses were asked for.
     pub(super) w: Vec<f64>,
     pub(super) W: Vec<Twist>,
@@ -95,6 +105,75 @@ pub(super) struct Constants {
     pub(super) wrenches: Vec<(usize, Vec3, Vec3)>,
     /// Empty or of length `n_v`.
     pub(super) tau: Vec<f64>,
+}
+
+/// What a motion has of the others of its step, and of the step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Link {
+    /// The motion that it starts from, by its number, and how far that is followed; none at the start of the step.
+    pub(super) before: Option<(usize, f64)>,
+    /// Its share of the time step.
+    pub(super) size: f64,
+    /// Its command where that is not the step's.
+    pub(super) told: Option<Told>,
+    /// For each of its contacts the one of the step's report that stands for the same pair.
+    pub(super) contacts: Vec<Option<usize>>,
+}
+
+impl Link {
+    /// Of a step that is one motion.
+    pub(super) fn whole() -> Self {
+        Self { size: 1.0, ..Self::default() }
+    }
+}
+
+/// A command on the way to that of the step.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// The configuration at the command of the step, and the way to that of the motion, on the tangent space.
+    pub(super) target: Vec<f64>,
+    pub(super) way: Vec<f64>,
+    /// Share of the way that prescribed dofs go.
+    pub(super) ratio: f64,
+    /// Time from the end of the motion to that of the step, in s, and its share of the step.
+    pub(super) rest: f64,
+    pub(super) rest_share: f64,
+    /// Rate of the command, over dofs.
+    pub(super) rate: Vec<f64>,
+}
+
+/// The velocity at the start of a step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StartAt {
+    /// False where steps start from rest; nothing else is then read.
+    pub(super) carried: bool,
+    pub(super) v: Vec<f64>,
+    /// Twists of bodies, and their rates at constant `v`.
+    pub(super) V: Vec<Twist>,
+    pub(super) A: Vec<Twist>,
+    /// Forces of velocities on bodies; none without mass.
+    pub(super) forces: Vec<Option<BodyVelocityForce>>,
+}
+
+/// Changes of the start, or weights on them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StartChange {
+    /// Of the velocity, over dofs.
+    pub(super) v: Vec<f64>,
+    /// Of twists by rates that are known less those at the start.
+    pub(super) known: Vec<Twist>,
+    pub(super) dV: Vec<Twist>,
+    pub(super) dA: Vec<Twist>,
+    pub(super) to_V: Vec<SpatialForce>,
+    pub(super) to_A: Vec<SpatialForce>,
+    pub(super) moves: Vec<Twist>,
+}
+
+impl StartAt {
+    /// True if inertia resists the rate of a dof.
+    pub(super) fn resists(&self, system: &System, dof: usize) -> bool {
+        self.carried || system.is_passive(dof)
+    }
 }
 
 /// One row of a joint limit.
@@ -145,6 +224,7 @@ pub(super) struct Scratch {
     pub(super) dV2: Vec<Twist>,
     pub(super) dF: Vec<SpatialForce>,
     pub(super) dF2: Vec<SpatialForce>,
+    pub(super) start: StartChange,
     pub(super) frames: Vec<FrameChange>,
     pub(super) rows: Vec<f64>,
     pub(super) forces: Vec<f64>,
@@ -168,6 +248,9 @@ pub(super) struct Scratch {
     pub(super) grow: Vec<f64>,
     /// Changes of, or weights on, the centre and the logarithm of the spin radius of each area.
     pub(super) areas: Vec<[f64; 3]>,
+    /// Motions of two bodies where each pair meets that joined, and weights on them.
+    pub(super) places: Vec<[Twist; 2]>,
+    pub(super) to_places: Vec<[SpatialForce; 2]>,
 }
 
 impl Derivatives {
@@ -224,6 +307,11 @@ impl System {
             contacts: Vec::new(),
             constraints: Vec::new(),
             motions: Vec::new(),
+            joined: Vec::new(),
+            places: Vec::new(),
+            parts: Vec::new(),
+            link: Link::default(),
+            pool: Vec::new(),
             limits: Vec::new(),
             springs: Vec::new(),
             supports: Vec::new(),
@@ -234,9 +322,10 @@ impl System {
             momenta_gathered: Vec::new(),
             inertia: false,
             scale: ScaleAt::default(),
-            v_passive: Vec::new(),
+            start: StartAt::default(),
+            v_inert: Vec::new(),
             V: Vec::new(),
-            V_passive: Vec::new(),
+            V_inert: Vec::new(),
             w: Vec::new(),
             W: Vec::new(),
             has_w: false,

@@ -115,7 +115,7 @@ impl Pressure {
         to: &mut Vec<[f64; 3]>,
     ) -> Result<(), DerivativeError> {
         let mut out = OutputChange::default();
-        self.first.jvp(system, change, true, &mut out)?;
+        self.first.own_jvp(system, change, true, &mut out)?;
         to.clear();
         to.extend(self.areas.iter().map(|area| {
             let loads = area.points.clone().map(|k| out.normal[k]);
@@ -141,7 +141,7 @@ impl Pressure {
         }
         let weights = OutputChange { normal, ..OutputChange::default() };
         let mut own = InputChange::default();
-        self.first.vjp(system, &weights, &mut own)?;
+        self.first.own_vjp(system, &weights, &[], &mut own)?;
         to.add(system, self.first.n_contacts(), &own);
         Ok(())
     }
@@ -167,7 +167,10 @@ impl Derivatives {
         let Self { scratch: s, pressure, .. } = self;
         s.areas.clear();
         match pressure {
-            Some(pressure) => pressure.changes(system, change, &mut s.areas),
+            Some(pressure) => {
+                pressure.first.scratch.places.clone_from(&s.places);
+                pressure.changes(system, change, &mut s.areas)
+            }
             None => Ok(()),
         }
     }
@@ -178,10 +181,13 @@ impl Derivatives {
         system: &System,
         out: &mut InputChange,
     ) -> Result<(), DerivativeError> {
-        match &mut self.pressure {
-            Some(pressure) => pressure.add_gradient(system, &self.scratch.areas, out),
-            None => Ok(()),
+        let Some(pressure) = &mut self.pressure else { return Ok(()) };
+        pressure.add_gradient(system, &self.scratch.areas, out)?;
+        let of_first = &pressure.first.scratch.to_places;
+        for (to, from) in self.scratch.to_places.iter_mut().zip(of_first) {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += *from);
         }
+        Ok(())
     }
 
     /// `∂q_next/∂q` and `∂q_next/∂q_cmd` column by column.

@@ -19,7 +19,7 @@
 //! on `δq_c`. Rows of `F` are those of the program's forces, so these are the gradients of contacts, loads, inertia and twists for unit weights.
 
 use super::contact::{ContactAt, FrameWeights};
-use super::memory::{IDLE, Second};
+use super::memory::{IDLE, Second, StartColumn};
 use super::prepared::{Constants, Derivatives};
 use super::trees::Trees;
 use crate::formulation::edges::WAYS;
@@ -128,11 +128,19 @@ impl ContactAt {
 }
 
 impl Second {
-    /// `F` of the rows of a block by the dofs of a tree, if there is any.
-    pub fn forces(&self, trees: &Trees, block: usize, dim: usize, tree: usize) -> Option<&[f64]> {
+    /// `F` and `F_v` of the rows of a block by the dofs of a tree, if there is any.
+    pub fn forces(
+        &self,
+        trees: &Trees,
+        block: usize,
+        dim: usize,
+        tree: usize,
+    ) -> Option<[Option<&[f64]>; 2]> {
         let places = &trees.places[tree];
+        let first = self.F_at[block] + dim * places.start;
+        let own = first..first + dim * places.len();
         self.touched[block * trees.places.len() + tree]
-            .then(|| &self.F[self.F_at[block] + dim * places.start..][..dim * places.len()])
+            .then(|| [self.F.get(own.clone()), self.F_v.get(own)])
     }
 
     /// All of the step that `d` has differentiated.
@@ -148,15 +156,21 @@ impl Second {
         }
         self.F.clear();
         self.F.resize(at, 0.0);
+        self.F_v.clear();
+        self.F_v.resize(if d.start.carried { at } else { 0 }, 0.0);
         self.touched.clear();
         self.touched.resize(system.block_dims.len() * trees.places.len(), false);
         cross_columns(system, kin, &d.V, v, &mut self.crossed);
+        self.cross_start(system, d);
         self.contacts(system, trees, d);
         self.weights(system, trees, d);
         self.springs(system, trees, d);
         self.turned(system, trees, kin, &d.gathered, |_| 1.0);
         if d.inertia {
             self.momenta(system, trees, d);
+        }
+        if d.start.carried {
+            self.velocity_forces(system, trees, d);
         }
     }
 
@@ -166,6 +180,7 @@ impl Second {
         self.S.clear();
         self.S_at.clear();
         self.known.clear();
+        self.S_v.clear();
         let (mut pair, mut bodies) = (NOTHING, None);
         for (k, contact) in d.contacts.iter().enumerate() {
             if d.sensitivity.is_idle(k) {
@@ -179,6 +194,9 @@ impl Second {
             if follows {
                 self.known.resize(self.S.len(), 0.0);
             }
+            if d.start.carried {
+                self.S_v.resize(self.S.len(), 0.0);
+            }
             let V = contact.bodies.map(|body| d.V[body]);
             for r in 0..contact.n_ways {
                 let mut by = [0.0; WAYS];
@@ -187,17 +205,34 @@ impl Second {
                 let (mut moves, mut twists) = ([SpatialForce::ZERO; 2], [SpatialForce::ZERO; 2]);
                 contact.rate_gradient(V, &by, &mut frame, twists.each_mut());
                 frame.phi = by[0] * contact.per_phi;
+                // what an impact gives back of the motion at the start
+                let mut bounce = None;
+                if contact.bounce > 0.0 && by[0] != 0.0 {
+                    let V = contact.bodies.map(|body| d.start.V[body]);
+                    let (mut own, mut to) = ([0.0; WAYS], [SpatialForce::ZERO; 2]);
+                    own[0] = contact.bounce * by[0];
+                    contact.rate_gradient(V, &own, &mut frame, to.each_mut());
+                    bounce = Some((V, to));
+                }
                 contact.frame_gradient(&frame, moves.each_mut());
                 for side in 0..2 {
                     let body = contact.bodies[side];
                     let first = trees.places_of(body).start;
                     let row = at + contact.n_ways * widths[0] * side + r * widths[side];
-                    let by = moves[side] + V[side].cross_dual(&twists[side]);
+                    let mut by = moves[side] + V[side].cross_dual(&twists[side]);
+                    if let Some((V, to)) = &bounce {
+                        by += V[side].cross_dual(&to[side]);
+                    }
                     for &c in trees.path(body) {
                         let column = &kin.columns[c as usize];
                         let to = row + trees.place_of_dof[column.dof as usize] - first;
                         let turned = self.crossed[c as usize].dot(&twists[side]);
                         self.S[to] += column.twist().dot(&by) - turned;
+                        if let Some((_, by_start)) = &bounce {
+                            let start = &self.crossed_start[c as usize];
+                            self.S[to] -= start.by_V.dot(&by_start[side]);
+                            self.S_v[to] += column.twist().dot(&by_start[side]);
+                        }
                         if follows && system.variable_of_dof[column.dof as usize].is_none() {
                             self.known[to] += column.twist().dot(&twists[side]) / d.time_step;
                         }
@@ -362,11 +397,11 @@ impl Second {
         }
     }
 
-    /// What inertia adds, passive dofs against passive dofs.
+    /// What inertia adds: passive dofs against passive dofs, or all.
     fn momenta(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let (model, kin) = (&system.model, &d.work.scan.kin);
-        cross_columns(system, kin, &d.V_passive, &d.v_passive, &mut self.crossed_passive);
-        for (body, V) in d.V_passive.iter().enumerate() {
+        cross_columns(system, kin, &d.V_inert, &d.v_inert, &mut self.crossed_inert);
+        for (body, V) in d.V_inert.iter().enumerate() {
             let inertia = &model.body(body).inertia;
             if inertia.mass == 0.0 && inertia.inertia == Mat3::ZERO {
                 continue;
@@ -375,7 +410,7 @@ impl Second {
             let mut momentum = None;
             let first = trees.places_of(body).start;
             for (column, row) in self.rows(system, trees, kin, body, body) {
-                if !system.is_passive(column.dof as usize) {
+                if !d.start.resists(system, column.dof as usize) {
                     continue;
                 }
                 let momentum = momentum.get_or_insert_with(|| model.momentum_of(kin, body, *V));
@@ -385,15 +420,82 @@ impl Second {
                 for &c in trees.path(body) {
                     let column = &kin.columns[c as usize];
                     let place = trees.place_of_dof[column.dof as usize] - first;
-                    let turned = self.crossed_passive[c as usize].dot(&by_twist);
+                    let turned = self.crossed_inert[c as usize].dot(&by_twist);
                     self.F[row + place] -= factor * (column.twist().dot(&force) - turned);
                 }
             }
         }
-        let minus = |dof: usize| if system.is_passive(dof) { -1.0 } else { 0.0 };
+        let minus = |dof: usize| if d.start.resists(system, dof) { -1.0 } else { 0.0 };
         self.turned(system, trees, kin, &d.momenta_gathered, minus);
         if d.scale.on {
             self.scales(system, trees, d);
+        }
+    }
+
+    /// What columns have of the motion at the start.
+    fn cross_start(&mut self, system: &System, d: &Derivatives) {
+        self.crossed_start.clear();
+        if !d.start.carried {
+            return;
+        }
+        let (model, kin, at) = (&system.model, &d.work.scan.kin, &d.start);
+        for body in 0..model.n_bodies() {
+            let columns = &kin.columns[model.columns_of(body)];
+            let turns = || columns.iter().filter(|c| c.turns());
+            let turn = turns().fold(Twist::ZERO, |sum, c| sum + c.twist() * at.v[c.dof as usize]);
+            let before = at.V[body] + turn * -1.0;
+            let turn_A = turns()
+                .fold(Twist::ZERO, |sum, c| sum + before.cross(&c.twist()) * at.v[c.dof as usize]);
+            self.crossed_start.extend(columns.iter().map(|c| {
+                // what carries the column, and what it carries along: all before the turns of its joint, or with them
+                let (C, V, A) = if c.turns() {
+                    (before, at.V[body], at.A[body])
+                } else {
+                    (at.V[model.body(body).parent], before, at.A[body] + turn_A * -1.0)
+                };
+                let S = c.twist();
+                let by_V = S.cross(&V);
+                StartColumn {
+                    by_V,
+                    by_A: S.cross(&A) + by_V.cross(&V) * -1.0,
+                    rate: S.cross(&(C + V)),
+                }
+            }));
+        }
+    }
+
+    /// Forces of velocities by the configuration, and these and momenta by the velocity at the start.
+    fn velocity_forces(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
+        let (kin, at) = (&d.work.scan.kin, &d.start);
+        for (body, force) in at.forces.iter().enumerate() {
+            let Some(force) = force else { continue };
+            let (V, A) = (at.V[body], at.A[body]);
+            let first = trees.places_of(body).start;
+            for (column, row) in self.rows(system, trees, kin, body, body) {
+                let ([by_move, by_V, by_A], _) = force.gradient(&(column.twist() * d.time_step));
+                let turned = V.cross_dual(&by_A);
+                let by_q = by_move + V.cross_dual(&by_V) + A.cross_dual(&by_A);
+                let by_twist = by_V + turned;
+                for &c in trees.path(body) {
+                    let (column, start) =
+                        (&kin.columns[c as usize], &self.crossed_start[c as usize]);
+                    let place = row + trees.place_of_dof[column.dof as usize] - first;
+                    self.F[place] += column.twist().dot(&by_q)
+                        - start.by_V.dot(&by_twist)
+                        - start.by_A.dot(&by_A);
+                    self.F_v[place] += column.twist().dot(&by_twist) - start.rate.dot(&by_A);
+                }
+            }
+        }
+        for &(i, j, entry) in &d.work.problem.inertia {
+            let Some(variable) = system.variable_of_dof[i as usize] else { continue };
+            let (block, row) = system.block_of_variable[variable as usize];
+            let tree = trees.of_body[system.body_of_dof[j as usize]];
+            self.touched[block as usize * trees.places.len() + tree] = true;
+            let (places, block) = (&trees.places[tree], block as usize);
+            let first = self.F_at[block] + system.block_dims[block] * places.start;
+            let place = trees.place_of_dof[j as usize] - places.start;
+            self.F_v[first + row as usize * places.len() + place] += entry;
         }
     }
 }

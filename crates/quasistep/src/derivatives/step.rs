@@ -1,10 +1,11 @@
 //! The step that is differentiated, and what its derivatives need of it.
 
 use super::kinds::{DerivativeError, Mode, StepKinks};
-use super::prepared::{Derivatives, Pressure};
+use super::prepared::{Derivatives, Link, Pressure};
 use crate::error::StepError;
+use crate::formulation::dynamic::{overlaps, without_recovery};
 use crate::formulation::problem::Posed;
-use crate::formulation::{FrictionLaw, Motion, Where, anitescu};
+use crate::formulation::{FrictionLaw, Where, anitescu};
 use crate::load::Drive;
 use crate::params::{Fallback, Integration, StepParams};
 use crate::state::{State, StepInput};
@@ -38,17 +39,48 @@ impl System {
         self.check(state, &drive)?;
         // on the exact set of loaded contacts, whatever a step may be off by
         let exact = StepParams { accuracy: 0.0, ..params.clone() };
+        out.pool.append(&mut out.parts);
+        out.link = Link::whole();
+        out.work.meetings.clear();
+        out.places.clear();
+        out.work.timer.reset();
+        out.work.work_left = params.work_limit;
+        self.differentiate_motion(state, &drive, &exact, mode, out)?;
+        if mode == Mode::Exact {
+            let work = &mut out.work;
+            work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer)?;
+            if self.check_motion(params, work)?.first.is_some() {
+                self.differentiate_parts(state, &drive, &exact, out)?;
+            }
+        }
+        out.ready = true;
+        Ok(out.kinks)
+    }
+
+    /// Derivatives of one motion, with the rows of `work.meetings` beside those of what is near.
+    pub(super) fn differentiate_motion(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        mode: Mode,
+        out: &mut Derivatives,
+    ) -> Result<(), DerivativeError> {
         out.spare = out.pressure.take().map(Pressure::into_first).or(out.spare.take());
         out.work.pressing = Pressing::Even;
-        self.program(state, &drive, &exact, mode, out)?;
+        let used = self.program(state, input, params, mode, out)?;
         let loads = out.work.report.contacts.clone();
         if out.work.contacts.would_follow(&loads) {
             let mut first = out.spare.take().unwrap_or_else(|| Box::new(self.create_derivatives()));
-            out.collect(self, input, params, mode);
+            out.collect(self, input, &used, mode);
             std::mem::swap(out, &mut *first);
             out.work.warm.clone_from(&first.work.warm);
+            out.work.meetings.clone_from(&first.work.meetings);
+            out.places.clone_from(&first.places);
+            out.work.work_left = first.work.work_left;
+            std::mem::swap(&mut out.parts, &mut first.parts);
             out.work.pressing = Pressing::By(loads);
-            self.program(state, &drive, &exact, mode, out)?;
+            self.program(state, input, params, mode, out)?;
             // points that touch without pushing may share the load to one side, which moves the centre
             let of_first = first.kinks.program;
             out.kinks.program.rows += of_first.rows + of_first.held;
@@ -60,16 +92,8 @@ impl System {
         if let Some(dof) = self.limited_in_a_loop(params.time_step, &out.work) {
             return Err(DerivativeError::Limited(self.dof_names().swap_remove(dof)));
         }
-        if mode == Mode::Exact {
-            let work = &mut out.work;
-            work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer)?;
-            if let Some(breach) = self.check_motion(params, work)?.first {
-                let h = params.time_step;
-                return Err(DerivativeError::Substeps(self.overlap(&breach, 0.0, h)));
-            }
-        }
-        out.collect(self, input, params, mode);
-        Ok(out.kinks)
+        out.collect(self, input, &used, mode);
+        Ok(())
     }
 
     /// A dof under constraints whose spring wants more than its effort limit at the end of the step.
@@ -85,7 +109,7 @@ impl System {
         })
     }
 
-    /// One program of the step with its sensitivity and its answer.
+    /// One program of the step with its sensitivity and its answer; returns the parameters of the step that it is of.
     fn program(
         &self,
         state: &State,
@@ -93,13 +117,13 @@ impl System {
         params: &StepParams,
         mode: Mode,
         out: &mut Derivatives,
-    ) -> Result<(), DerivativeError> {
+    ) -> Result<StepParams, DerivativeError> {
         out.ready = false;
         let work = &mut out.work;
-        work.timer.reset();
-        work.work_left = params.work_limit;
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer)?;
-        let law = self.solve_to_differentiate(state, input, params, mode, work)?;
+        work.scan.join(&work.meetings);
+        let (law, used) = self.solve_to_differentiate(state, input, params, mode, work)?;
+        let params = &used;
         work.remember(params);
         out.kinks = StepKinks::default();
         out.bound = 0.0;
@@ -108,9 +132,10 @@ impl System {
                 let program = &work.problem.program.friction;
                 out.kinks.program = out.sensitivity.coulomb(program, &work.coulomb.solution)?;
                 // changes of the data are those of its cones
-                let Workspace { problem, load, contacts, scan, .. } = &mut *work;
+                let Workspace { problem, load, contacts, scan, rebound, .. } = &mut *work;
                 let (q, kin) = (&state.q[..], &scan.kin);
-                let posed = Posed { system: self, q, load, contacts, kin, params, rebound: 0.0 };
+                let posed =
+                    Posed { system: self, q, load, contacts, kin, params, rebound: *rebound };
                 problem.assemble(&posed, FrictionLaw::Convex);
                 out.x.clone_from(&work.coulomb.solution.x);
                 out.z.clear();
@@ -131,9 +156,10 @@ impl System {
                 out.x.clone_from(&out.relaxed.x);
                 out.z.clone_from(&out.relaxed.z);
                 out.bound = kappa * program.n_cones() as f64;
-                let Workspace { problem, load, contacts, report, scan, .. } = &mut *work;
+                let Workspace { problem, load, contacts, report, scan, rebound, .. } = &mut *work;
                 let (q, kin) = (&state.q[..], &scan.kin);
-                let posed = Posed { system: self, q, load, contacts, kin, params, rebound: 0.0 };
+                let posed =
+                    Posed { system: self, q, load, contacts, kin, params, rebound: *rebound };
                 anitescu::write(problem, &posed, 0.0, &out.x, &out.z, report);
             }
         }
@@ -143,7 +169,7 @@ impl System {
         out.q.clone_from(&state.q);
         out.time_step = h;
         out.q_target.clone_from(&work.load.q_target);
-        Ok(())
+        Ok(used)
     }
 }
 
@@ -157,30 +183,38 @@ impl System {
         params: &StepParams,
         mode: Mode,
         work: &mut Workspace,
-    ) -> Result<FrictionLaw, DerivativeError> {
+    ) -> Result<(FrictionLaw, StepParams), DerivativeError> {
         let law =
             if mode == Mode::Exact { params.formulation.friction } else { FrictionLaw::Convex };
         work.report.fallback = None;
-        let mut solve = |law, warm| self.solve(state, input, params, law, Where::Start, warm, work);
-        let mut solved = solve(law, true);
+        let mut solve = |params: &StepParams, law, warm| {
+            self.solve(state, input, params, law, Where::Start, warm, work)
+                .map(|()| overlaps(self, &state.q, &work.contacts))
+        };
+        let mut solved = solve(params, law, true);
         if law == FrictionLaw::Exact && matches!(solved, Err(StepError::NotSolved { .. })) {
-            solved = solve(law, false);
+            solved = solve(params, law, false);
         }
-        match solved {
-            Ok(()) => Ok(law),
-            Err(why) if law == FrictionLaw::Exact && why.is_about_friction() => {
-                match params.fallback {
-                    Fallback::None => Err(why.into()),
-                    Fallback::Undecided if why.is_proof() => Err(why.into()),
-                    fallback @ (Fallback::Undecided | Fallback::Convex) => {
-                        solve(FrictionLaw::Convex, false)?;
-                        work.report.fallback = Some((fallback, why));
-                        Ok(FrictionLaw::Convex)
-                    }
-                    other => Err(DerivativeError::Fallback { name: other.name(), why }),
-                }
+        let why = match solved {
+            Ok(_) => return Ok((law, params.clone())),
+            Err(why) if law == FrictionLaw::Exact && why.is_about_friction() => why,
+            Err(why) => return Err(why.into()),
+        };
+        // in the order of what stands in for a motion
+        let eased = without_recovery(params);
+        if params.formulation.carries_velocity() && solve(&eased, law, false) == Ok(true) {
+            work.report.fallback = Some((Fallback::WithoutRecovery, why));
+            return Ok((law, eased));
+        }
+        match params.fallback {
+            Fallback::None => Err(why.into()),
+            Fallback::Undecided if why.is_proof() => Err(why.into()),
+            fallback @ (Fallback::Undecided | Fallback::Convex) => {
+                solve(params, FrictionLaw::Convex, false)?;
+                work.report.fallback = Some((fallback, why));
+                Ok((FrictionLaw::Convex, params.clone()))
             }
-            Err(why) => Err(why.into()),
+            other => Err(DerivativeError::Fallback { name: other.name(), why }),
         }
     }
 }
@@ -192,19 +226,19 @@ impl StepParams {
     ///
     /// [`DerivativeError::Formulation`].
     pub fn check_differentiable(&self) -> Result<(), DerivativeError> {
-        let (what, seen, rule) = match (self.integration, self.formulation.motion) {
-            (Integration::Euler, Motion::QuasiStatic) => return Ok(()),
-            (Integration::Midpoint, _) => ("integration", "midpoint", "euler"),
-            (_, Motion::Dynamic) => ("motion", "dynamic", "quasi_static"),
-        };
+        if self.integration == Integration::Euler {
+            return Ok(());
+        }
+        let (what, seen, rule) = ("integration", "midpoint", "euler");
         Err(DerivativeError::Formulation { what, seen, rule })
     }
 }
 
 impl Derivatives {
     /// Everything that derivatives need of the step just solved.
-    fn collect(&mut self, system: &System, input: &StepInput, params: &StepParams, mode: Mode) {
+    fn collect(&mut self, system: &System, input: &Drive<'_>, params: &StepParams, mode: Mode) {
         self.collect_velocity(system, params);
+        self.collect_start(system, params);
         self.collect_loads(system, input, params);
         self.collect_contacts(system, params, mode);
         self.collect_constraints(system, params.max_recovery_speed);

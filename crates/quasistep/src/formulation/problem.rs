@@ -62,7 +62,7 @@ pub(crate) struct Problem {
     /// What a unit of each multiplier of a support pushes with along the three rates of its planar joint; these multipliers are the last ones.
     pub supports: Vec<[f64; 3]>,
     /// Entries of the mass matrix that count, as row, column and value over dofs.
-    inertia: Vec<(u32, u32, f64)>,
+    pub inertia: Vec<(u32, u32, f64)>,
     /// What these are scaled by.
     pub mass_scales: MassScales,
     /// Contacts that give way, each with a variable of its own behind those of joints with friction.
