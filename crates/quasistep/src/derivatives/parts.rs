@@ -1,9 +1,10 @@
 //! Steps of several motions: substeps, and motions that bring pairs together.
 //!
 //! A step whose one motion is not true takes others ([`crate::substeps`]). Each is a program with derivatives of its own. It
-//! starts where another one ends, or at the share of another one up to which that is true; pairs that joined its program met along others. Shares are fractions that halving finds, and do not change with small
-//! changes of the inputs. So derivatives of the step are those of its last motion, by its own inputs and, through where it
-//! starts and what joined, by those of the motions before.
+//! starts where another one ends, or at the share of another one up to which that is true. Pairs that joined its program met along
+//! others. Shares are fractions that halving finds. They do not change with small changes of the inputs. So derivatives of the
+//! step are those of its last motion, by its own inputs and, through where it starts and what joined, by those of the motions
+//! before.
 
 use super::change::{InputChange, OutputChange, or_zero, reset};
 use super::joined::PlaceAt;
