@@ -1,4 +1,4 @@
-"""Random pushes as a planner rolls them out: rollouts per CPU second beside the error of where they end.
+"""Random pushes as a planner rolls them out: rollouts per CPU second, and how far off they end.
 
 A round finger on springs follows a straight command for two seconds and pushes a box that lies on a
 floor with friction. The error of a rollout is the distance between where the box ends and where it
@@ -21,8 +21,9 @@ from statistics import median
 import mujoco
 import numpy as np
 import quasistep as qs
-from machine import cpu_model, versions
 from mujoco import rollout
+
+from machine import cpu_model, versions
 
 RESULTS = Path(__file__).resolve().parent / "results/rollouts.md"
 DURATION = 2.0  # s
@@ -297,12 +298,13 @@ def heading(n: int, batches: int, repetitions: int) -> str:
 `validation/run rollouts` on {date.today()}, {cpu_model()}, Python {platform.python_version()},
 {versions()}, MuJoCo {mujoco.__version__}.
 
-{n} random pushes of {DURATION:g} s in {batches} batches, each with a friction of its own. A round finger on springs
-pushes a box that lies on a floor. The error is the distance between where the box ends and where it
-ends in the same engine's run with small steps ({1e3 * MUJOCO_FINE:g} ms in MuJoCo, {1e3 * QUASISTEP_FINE:g} ms in quasistep).
-CPU time is that of the process in the calls that roll out, one thread, the median of {repetitions} runs of each,
-in turns. Models are made before. quasistep has exact friction with round cones and its default
-relaxation. With a planar joint the box rubs on its support and has no floor; MuJoCo has no such joint.
+{n} random pushes of {DURATION:g} s in {batches} batches, each with a friction of its own. A round
+finger on springs pushes a box that lies on a floor. The error is the distance between where the box
+ends and where it ends in the same engine's run with small steps ({1e3 * MUJOCO_FINE:g} ms in
+MuJoCo, {1e3 * QUASISTEP_FINE:g} ms in quasistep). CPU time is that of the process in the calls that
+roll out, one thread, the median of {repetitions} runs of each, in turns. Models are made before.
+quasistep has exact friction with round cones, and its default relaxation. With a planar joint the
+box rubs on its support and has no floor; MuJoCo has no such joint.
 """
 
 
