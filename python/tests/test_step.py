@@ -205,3 +205,25 @@ def test_momentum_is_taken_and_returned():
     rows = ball.step_batch(ball.q0, np.zeros((2, 0)), velocity=[v, 0 * v])
     np.testing.assert_allclose(rows[0], run.q[1], atol=1e-12)
     assert rows[1][-1] < rows[0][-1] and not ball.v0.any()
+
+
+def test_midpoint_steps_go_on_where_a_finger_leaves_a_corner():
+    # midpoint's first part of the step ends at an overlap that no step goes on from
+    scene = qs.SystemBuilder(step={"size": 0.4, "duration": 0.4, "integration": "midpoint"})
+    support = {"friction": 0.2, "spin_radius": 0.0387}
+    scene.model("box", joint="planar", mass=0.5, support=support, shape=qs.box([0.12, 0.08, 0.06]))
+    slides = [qs.slide("x", [1, 0, 0], stiffness=1000), qs.slide("y", [0, 1, 0], stiffness=1000)]
+    scene.model("finger", gravity=False, joint=slides, shape=qs.sphere(0.01))
+    scene.friction_pair("finger", "box", mu=0.4)
+    system = scene.build()
+    for q, u in [
+        ([-0.11508, 0.13837, 1.3817, -0.15879, 0.17602], [-0.12639, 0.19432]),
+        ([-0.03327, 0.02919, 1.2653, -0.02432, 0.1001], [-0.06203, 0.08988]),
+        ([0.01574, 0.21359, 1.99323, -0.036, 0.20577], [-0.03615, 0.24181]),
+    ]:
+        end, report = system.step(q, u)
+        assert report.substeps > 1
+        fine = np.asarray(q)
+        for _ in range(200):
+            fine = system.step(fine, u, h=0.002)[0]
+        np.testing.assert_allclose(end[:2], fine[:2], atol=2.5e-3)

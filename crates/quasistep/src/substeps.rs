@@ -11,6 +11,7 @@
 //! 3. Where velocity is carried over, impulses belong to a time: the substep is solved again for a shorter one. What a spring
 //!    moves and has no mass goes as far in any time: where short times do not help, the travel is limited as in 2.
 //! 4. Midpoint's rows come from the middle of a motion and may not hold what overlaps at its start: Euler steps take the rest.
+//!    Where its first part ends at such a place that they cannot go on, Euler steps take the whole step.
 
 use crate::error::{PairDepth, StepError};
 use crate::load::Drive;
@@ -76,6 +77,11 @@ impl System {
                 work.trace.iter_mut().for_each(|trace| trace.follow(share, left));
             } else if integration == Integration::Midpoint {
                 integration = Integration::Euler;
+            } else if params.integration == Integration::Midpoint && left < h {
+                from = state.clone();
+                (left, size) = (h, h);
+                work.report.substeps = 1;
+                work.parts.clear();
             } else {
                 break;
             }
