@@ -63,9 +63,9 @@ impl Scale {
             | "max_recovery_speed" => Some(length),
             "values" if !turns => Some(length),
             "mass" => Some(mass),
-            "stiffness" if turns => Some(mass * length),
+            // the dry friction of a hinge is a torque
+            "stiffness" | "friction" if turns => Some(mass * length),
             "stiffness" => Some(mass / length),
-            "friction" if turns => Some(mass * length),
             "friction" => Some(friction),
             _ => None,
         }
