@@ -1,13 +1,14 @@
-//! Work of a solve, and its limit.
+//! Counter of the work of a solve, with a limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Multiply-adds that a solve has taken and may take. Clones count together, on any thread.
+/// Counter of multiply-adds of a solve, with a limit. Clones share one counter, on any thread.
 ///
-/// Counts come from sizes, once for each factorisation, triangular solve or product with the rows, and
-/// never from clocks: a solve ends at the same place on every machine. A sum has one value in any order,
-/// so whether it exceeds the limit does not depend on the threads either.
+/// Each factorisation, triangular solve and product with the rows adds a number computed from
+/// matrix sizes. Clocks are not used, so a solve ends at the same place on every machine. The sum
+/// does not depend on the order of its terms, so neither does the decision whether it exceeds the
+/// limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<Counters>);
 
@@ -18,27 +19,27 @@ struct Counters {
 }
 
 impl Default for Budget {
-    /// Without limit.
+    /// A counter without limit.
     fn default() -> Self {
         Self(Arc::new(Counters { spent: AtomicU64::new(0), limit: AtomicU64::new(u64::MAX) }))
     }
 }
 
 impl Budget {
-    /// Starts again from zero, with a limit.
+    /// Resets the counter to zero and sets a limit.
     pub fn start(&self, limit: u64) {
         self.0.spent.store(0, Ordering::Relaxed);
         self.0.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Adds work; false if the sum exceeds the limit.
+    /// Adds work; returns false if the sum exceeds the limit.
     pub fn spend(&self, work: u64) -> bool {
-        // 2^64 multiply-adds take a century: no sum wraps
+        // 2^64 multiply-adds take more than a century, so the sum cannot overflow
         let before = self.0.spent.fetch_add(work, Ordering::Relaxed);
         before.saturating_add(work) <= self.0.limit.load(Ordering::Relaxed)
     }
 
-    /// Spends more than is left.
+    /// Adds so much work that the sum exceeds the limit.
     pub fn exhaust(&self) {
         self.spend(self.left().saturating_add(1));
     }
@@ -48,7 +49,7 @@ impl Budget {
         self.0.spent.load(Ordering::Relaxed) > self.0.limit.load(Ordering::Relaxed)
     }
 
-    /// Work so far, at most the limit.
+    /// Work so far, capped at the limit.
     pub fn spent(&self) -> u64 {
         self.0.spent.load(Ordering::Relaxed).min(self.0.limit.load(Ordering::Relaxed))
     }

@@ -1,8 +1,8 @@
-//! Dense and sparse inner loops: contiguous, without branches, the same bits on every run.
+//! Dense and sparse inner loops over contiguous memory. Their results are reproducible bit by bit.
 
-#![allow(non_snake_case)] // L and M are the letters of matrices
+#![allow(non_snake_case)] // L and M follow matrix notation
 
-/// `Σ a_k b_k` in four lanes, so that the compiler may use vector registers.
+/// `Σ a_k b_k` with four partial sums, so that the compiler may use vector registers.
 #[inline]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a4, a_rest) = a.as_chunks::<4>();
@@ -44,29 +44,31 @@ pub(crate) fn sparse_dot(columns: &[u32], values: &[f64], x: &[f64]) -> f64 {
     even + odd
 }
 
-/// The larger of two numbers, `a` if `b` is NaN: an instruction where `f64::max` is three.
+/// The larger of two numbers, or `a` if `b` is NaN. It compiles to one instruction, `f64::max` to
+/// three.
 #[inline]
 pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// Largest magnitude of the entries; 0 for none.
+/// Largest magnitude of the entries; 0 of an empty slice.
 #[inline]
 pub(crate) fn max_abs(x: &[f64]) -> f64 {
     x.iter().fold(0.0, |m, v| m.max(v.abs()))
 }
 
-/// Sets `v` to `n` zeros without giving memory back.
+/// Sets `v` to `n` zeros and keeps its memory.
 pub(crate) fn zeros(v: &mut Vec<f64>, n: usize) {
     v.clear();
     v.resize(n, 0.0);
 }
 
-/// Lower Cholesky factor inside the envelope of a symmetric matrix.
+/// Cholesky factorisation `M = L Lᵀ` within the envelope of a symmetric matrix.
 ///
-/// `M` is `n × n` row-major, of which only the entries `M[i][first[i]..=i]` are read and
-/// overwritten by `L`; outside the envelope both are zero. `accept` returns what to take for a pivot. Returns the index
-/// of the first pivot for which it returns none, if there is one; the factor is then unfinished.
+/// `M` is `n × n` row-major. Only the entries `M[i][first[i]..=i]` are read; `L` overwrites them.
+/// Outside this envelope both are zero. `accept` receives each pivot and returns the value to use.
+/// If it returns `None`, the function returns that pivot's index, with the factorisation
+/// incomplete.
 pub(crate) fn cholesky(
     M: &mut [f64],
     n: usize,
@@ -90,7 +92,7 @@ pub(crate) fn cholesky(
     Ok(())
 }
 
-/// `x ← L⁻¹ x` with the factor of [`cholesky`].
+/// `x ← L⁻¹ x` with the factor of [`cholesky`]; `x` has length `n`.
 pub(crate) fn solve_lower(L: &[f64], n: usize, first: &[u32], x: &mut [f64]) {
     for i in 0..n {
         let from = first[i] as usize;
@@ -99,7 +101,7 @@ pub(crate) fn solve_lower(L: &[f64], n: usize, first: &[u32], x: &mut [f64]) {
     }
 }
 
-/// `x ← L⁻ᵀ x` with the factor of [`cholesky`]; entries above `last` are taken to be zero.
+/// `x ← L⁻ᵀ x` with the factor of [`cholesky`]. Entries of `x` above `last` are assumed to be zero.
 pub(crate) fn solve_lower_transposed(
     L: &[f64],
     n: usize,

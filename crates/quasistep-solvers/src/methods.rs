@@ -1,4 +1,4 @@
-//! Which engines a solver may use.
+//! Set of algorithms that a solver may use.
 
 /// A set of the engines behind [`ConeSolver`](crate::ConeSolver), each of which can be left out.
 ///
@@ -15,26 +15,27 @@
 pub struct Methods(u8);
 
 impl Methods {
-    /// No engine.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// The active set for small programs.
+    /// Dual active set for small programs.
     pub const ACTIVE_SET: Self = Self(1);
-    /// Newton's method on the augmented Lagrangian, from a warm start or from the minimiser without rows.
+    /// Semismooth Newton method on the augmented Lagrangian, started from a warm start or from the
+    /// unconstrained minimiser.
     pub const NEWTON: Self = Self(1 << 1);
-    /// The interior point in the caller's units, finished by Newton's method.
+    /// Interior point method in the caller's units, finished by Newton's method.
     pub const INTERIOR_POINT: Self = Self(1 << 2);
-    /// The interior point in units of the contacts, finished by Newton's method.
+    /// Interior point method in units of the cones, finished by Newton's method.
     pub const SCALED_INTERIOR_POINT: Self = Self(1 << 3);
-    /// The dense active set with a proximal term.
+    /// Dense dual active set with a proximal term.
     pub const DENSE: Self = Self(1 << 4);
     /// Certificates of infeasibility and unboundedness, from auxiliary programs.
     pub const PROOF: Self = Self(1 << 5);
-    /// The homogeneous embedding in numbers of twice the digits.
+    /// Homogeneous embedding in double-double arithmetic.
     pub const EMBEDDING: Self = Self(1 << 6);
-    /// Every engine.
+    /// All algorithms.
     pub const ALL: Self = Self((1 << 7) - 1);
 
-    /// The engines one by one, with their names.
+    /// Each algorithm's name and its one-element set.
     pub const EACH: [(&'static str, Self); 7] = [
         ("active set", Self::ACTIVE_SET),
         ("Newton", Self::NEWTON),
@@ -45,7 +46,7 @@ impl Methods {
         ("embedding", Self::EMBEDDING),
     ];
 
-    /// True if all of `engines` are in the set.
+    /// Whether all of `engines` are in the set.
     pub const fn contains(self, engines: Self) -> bool {
         self.0 & engines.0 == engines.0
     }

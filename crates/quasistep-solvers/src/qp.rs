@@ -1,4 +1,4 @@
-//! The problem, the answer and its residuals.
+//! Quadratic program, solution, settings and residuals.
 
 #![allow(non_snake_case)] // P and A are the letters of quadratic programming
 
@@ -21,13 +21,13 @@ pub struct Qp<'a> {
     pub n: usize,
     /// `n × n` row-major, symmetric, positive semidefinite; may be zero.
     pub P: &'a [f64],
-    /// Length `n`.
+    /// Linear cost, length `n`.
     pub c: &'a [f64],
-    /// Rows of the constraints; columns below `n`.
+    /// Matrix of the constraint rows; its columns are below `n`.
     pub A: &'a Rows,
-    /// Length `A.len()`.
+    /// Lower bounds of the rows `A x`, length `A.len()`.
     pub b: &'a [f64],
-    /// Huber costs, in addition to `P`; several may act on one variable.
+    /// Huber terms, added to `P`. Several may act on one variable.
     pub saturations: &'a [Saturation],
 }
 
@@ -44,23 +44,24 @@ pub struct Qp<'a> {
 /// towards `target`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturation {
-    /// The variable.
+    /// Index of the variable, below `n`.
     pub index: u32,
     /// Stiffness `k ≥ 0`, cost per squared unit of the variable.
     pub stiffness: f64,
-    /// Where the spring is at rest, in the variable's unit.
+    /// Minimiser of the term, in the variable's unit.
     pub target: f64,
-    /// Largest force, ≥ 0, cost per unit of the variable; `INFINITY` for a plain spring.
+    /// Largest force, ≥ 0, in cost per unit of the variable. `INFINITY` gives a quadratic term.
     pub limit: f64,
 }
 
 impl Saturation {
-    /// Derivative of the cost at `x`: minus the spring's force on the variable.
+    /// Derivative of the term at the value `x` of its variable: minus the spring's force on the
+    /// variable.
     pub fn gradient(&self, x: f64) -> f64 {
         (self.stiffness * (x - self.target)).min(self.limit).max(-self.limit)
     }
 
-    /// The cost at `x`, zero at the target.
+    /// Value of the term at the value `x` of its variable; zero at the target.
     pub fn cost(&self, x: f64) -> f64 {
         let e = x - self.target;
         if self.stiffness * e.abs() <= self.limit {
@@ -71,38 +72,41 @@ impl Saturation {
     }
 }
 
-/// How a solve ended.
+/// Outcome of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
-    /// `x` and `z` are optimal to the residuals reported.
+    /// `x` and `z` are optimal up to [`Solution::residuals`].
     Solved,
-    /// The cost falls without end along [`Solution::ray`].
+    /// The cost decreases without bound along [`Solution::ray`].
     Unbounded,
-    /// No `x` satisfies all rows, as [`Solution::certificate`] proves.
+    /// No `x` satisfies all rows; [`Solution::certificate`] proves it.
     Infeasible,
-    /// No answer; [`Solution::reason`] says why.
+    /// No solution and no certificate was found; [`Solution::reason`] gives the cause.
     #[default]
     GaveUp,
 }
 
-/// Why there is no answer.
+/// Reason why a solve gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Lengths of the data disagree, a column or a saturation names a variable ≥ `n`, or a contact a block without any.
+    /// Lengths of the data disagree, a column or a saturation refers to a variable ≥ `n`, or a cone
+    /// refers to a block without variables.
     Dimensions,
     /// A NaN or an infinity in the data (only [`Saturation::limit`] may be infinite).
     NotFinite,
-    /// `P` is not symmetric to 1e-9 of its diagonal.
+    /// `P` is not symmetric: `|P_ij − P_ji|` exceeds 1e-9 `√(P_ii P_jj)`.
     NotSymmetric,
-    /// `P` has a direction of negative curvature, or a saturation a negative stiffness or limit.
+    /// `P` has a direction of negative curvature, or a saturation has a negative stiffness or
+    /// limit.
     NotConvex,
     /// The limit of pivots was reached.
     Pivots,
     /// [`Settings::work_limit`] was reached.
     Work,
-    /// A coefficient of friction below zero.
+    /// A coefficient of friction is negative.
     NegativeFriction,
-    /// The best point found fails the checks on [`Solution::residuals`] by the original data.
+    /// The best point found fails the check of [`Solution::residuals`], computed from the original
+    /// data.
     Accuracy,
 }
 
@@ -121,141 +125,156 @@ impl std::fmt::Display for Reason {
     }
 }
 
-/// Answer of a solve. Reuse one value: its memory is kept.
+/// Result of a solve. Reuse one value for several solves: its memory is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Solution {
-    /// How it ended.
+    /// Outcome of the solve.
     pub status: Status,
-    /// Why the solve gave up, if it did.
+    /// Reason for [`Status::GaveUp`]; else `None`.
     pub reason: Option<Reason>,
-    /// The minimiser, length `n`; where it is not unique, the one described in the crate's page.
+    /// Minimiser, length `n`. The crate's documentation defines which one, if it is not unique.
     /// Zero unless solved.
     pub x: Vec<f64>,
-    /// Multipliers of the rows, ≥ 0, one per row. Of all optimal ones those of the smallest
-    /// Euclidean norm (see [`dual_is_smallest_norm`](Self::dual_is_smallest_norm)). Zero unless
-    /// solved.
+    /// Multipliers of the rows, ≥ 0, one per row. Zero unless solved.
+    ///
+    /// Among all optimal multipliers they have the smallest Euclidean norm, if
+    /// [`dual_is_smallest_norm`](Self::dual_is_smallest_norm) is true.
     pub z: Vec<f64>,
-    /// Slacks of the rows, `A x − b`, one per row; for cone programs `E (J x − b)`.
+    /// Slacks of the rows, one per row: `A x − b`, or `E (J x − b)` of a cone program.
     pub s: Vec<f64>,
-    /// If unbounded, a direction `d` of length `n` with `P d = 0`, `A d ≥ 0` and
-    /// `cᵀd + Σ limit_k |d_k| < 0`, largest entry 1; else empty.
+    /// If unbounded, a direction `d` of length `n` with `P d = 0`, `A d ≥ 0` and `cᵀd + Σ limit_k
+    /// |d_k| < 0`, scaled to a largest entry of 1; else empty.
     pub ray: Vec<f64>,
-    /// If infeasible, multipliers `y ≥ 0` of the rows with `Aᵀy = 0` and `bᵀy > 0`, largest
-    /// entry 1; else empty.
+    /// If infeasible, multipliers `y ≥ 0` of the rows with `Aᵀy = 0` and `bᵀy > 0`, scaled to a
+    /// largest entry of 1; else empty.
     pub certificate: Vec<f64>,
-    /// Residuals of `x` and `z` by the original data; zero unless solved.
+    /// KKT residuals of `x` and `z`, computed from the original data; zero unless solved.
     pub residuals: Residuals,
-    /// Iterations or pivots of all methods, proximal rounds and re-solves for saturations included.
+    /// Number of iterations or pivots of all methods. Proximal rounds and repeated solves for
+    /// saturations count too.
     pub iterations: u32,
-    /// Multiply-adds of factorisations, triangular solves and products with the rows, counted from their
-    /// sizes: the same number on every machine, at most [`Settings::work_limit`].
+    /// Multiply-adds of factorisations, triangular solves and products with the rows. They are
+    /// counted from matrix sizes, so they are the same on every machine. At most
+    /// [`Settings::work_limit`].
     pub work: u64,
-    /// Per saturation: 1 where the variable is so far above its target that the spring carries
-    /// its limit (force `−limit`), −1 where it is below (force `+limit`), 0 between.
+    /// State of each Huber term. It is 1 if the variable is so far above its target that the force
+    /// is `−limit`, −1 if it is so far below that the force is `+limit`, else 0.
     pub saturated: Vec<i8>,
-    /// False if the projection onto the smallest norm could not be verified to 1e-11; `z` are
-    /// then the multipliers of an independent working set, optimal but not unique.
+    /// Whether the projection of `z` onto the smallest norm was verified to 1e-11. If not, `z` are
+    /// optimal multipliers of a linearly independent working set, which are not unique.
     pub dual_is_smallest_norm: bool,
-    /// Independent rows that hold `x` in place, ascending: the best warm start of a similar
-    /// problem.
+    /// Working set: indices of linearly independent active rows, ascending. It is the best warm
+    /// start of a similar problem.
     pub working: Vec<u32>,
-    /// The algorithm behind the answer.
+    /// Algorithm that found the solution.
     pub method: Method,
-    /// Why the active set for small programs, if it was tried, left this one to others.
+    /// Reason why the active set for small programs did not solve this one; `None` if it did or was
+    /// not tried.
     pub handed_over: Option<HandOver>,
 }
 
-/// The algorithm behind an answer.
+/// Algorithm that found a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// The dense dual active set: a plain [`Qp`].
+    /// Dense dual active set, for a [`Qp`].
     #[default]
     ActiveSet,
-    /// The active set for small cone programs, from the rows that push in a similar problem.
+    /// Active set for small cone programs, started from the working set of a similar problem.
     WarmActiveSet,
-    /// The active set for small cone programs, from a cold start.
+    /// Active set for small cone programs, from a cold start.
     ColdActiveSet,
-    /// Newton's method, from the active set of a similar problem.
+    /// Semismooth Newton method, started from the active set of a similar problem.
     WarmNewton,
-    /// Newton's method from the unconstrained minimiser, without a warm start.
+    /// Semismooth Newton method, started from the unconstrained minimiser.
     ColdNewton,
-    /// Newton's method from the unconstrained minimiser, after the warm start failed.
-    RestartedNewton,
-    /// The interior point, finished by a crossover or Newton's method where that converged.
-    InteriorPoint,
-    /// The dense dual active set, or a certificate that there is no answer, after the methods for contacts
+    /// Semismooth Newton method, started from the unconstrained minimiser after the warm start
     /// failed.
+    RestartedNewton,
+    /// Interior point method, finished by a crossover or by Newton's method where that converged.
+    InteriorPoint,
+    /// Dense dual active set, or a certificate of infeasibility or unboundedness, after the sparse
+    /// methods failed.
     Fallback,
-    /// The homogeneous embedding in numbers of twice the digits, or a certificate from it, after all others failed.
+    /// Homogeneous embedding in double-double arithmetic, or a certificate from it, after all other
+    /// methods failed.
     Embedding,
 }
 
 impl Method {
-    /// Whether the methods for contacts failed.
+    /// Whether all sparse methods failed before this one.
     pub fn is_fallback(self) -> bool {
         matches!(self, Self::Fallback | Self::Embedding)
     }
 }
 
-/// Why the active set for small cone programs left one to another method.
+/// Reason why the active set for small cone programs left a program to another method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOver {
-    /// The cost is not definite.
+    /// The cost is not positive definite.
     Singular,
-    /// A number is not finite, or the answer is a small difference of large ones.
+    /// A number is not finite, or the solution suffers from cancellation.
     Numbers,
-    /// Too many pivots.
+    /// The limit of pivots was reached.
     Pivots,
     /// Rows cycle between active and inactive.
     Rounds,
-    /// Rows contradict one another by more than rounding.
+    /// Rows are inconsistent by more than rounding.
     Contradiction,
-    /// A spring reached its limit.
+    /// A Huber term reached its limit.
     Saturated,
-    /// The answer did not hold against the program's own numbers.
+    /// The solution failed the check against the program's own data.
     Check,
 }
 
-/// Worst errors of a solution, each the largest over its entries, in the caller's units.
+/// KKT residuals of a solution in the caller's units; each is the largest over its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Residuals {
-    /// `|P x + c + ∇huber − Aᵀ z|`.
+    /// Largest `|P x + c + ∇huber − Aᵀ z|` over the variables.
     pub stationarity: f64,
-    /// Violation of `A x ≥ b`, ≥ 0.
+    /// Largest violation of `A x ≥ b`, ≥ 0.
     pub primal: f64,
-    /// Most negative multiplier, as a positive number.
+    /// Largest violation of `z ≥ 0`, ≥ 0.
     pub dual: f64,
-    /// `|z_i (A x − b)_i|`.
+    /// Largest `|z_i (A x − b)_i|`.
     pub complementarity: f64,
 }
 
 /// Settings of the solvers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Most work of one solve, in multiply-adds as [`Solution::work`] counts them. A solve that needs more
-    /// ends with [`Reason::Work`]. Default 5e10, some seconds on one core: a cold start of the largest recorded
-    /// pile (200 boxes, round cones) takes 6e8.
+    /// Limit of work of one solve, in multiply-adds as counted by [`Solution::work`]. A solve that
+    /// needs more ends with [`Reason::Work`].
+    ///
+    /// The default 5e10 takes some seconds on one core. For comparison, a cold start of the largest
+    /// recorded program (200 boxes, round cones) takes 6e8.
     pub work_limit: u64,
-    /// Absolute primal tolerance: violation of a row that counts as zero, in the unit that all rows of the program share;
-    /// 0 (the default) if they share none. Used by [`ConeSolver`](crate::ConeSolver): where all speeds and
-    /// costs are zero, there is nothing to compare a violation with.
+    /// Absolute primal tolerance: violation of a row that counts as zero, in the unit that all rows
+    /// of the program share. Keep 0 (the default) if they do not share one.
+    ///
+    /// [`ConeSolver`](crate::ConeSolver) uses it where all speeds and costs are zero, so that there
+    /// is no reference size for a violation.
     pub rest: f64,
-    /// Most threads for islands, blocks that no cone ties to other blocks: 0 (the default) and 1 solve one
-    /// after another. Used by [`ConeSolver`](crate::ConeSolver) where the interior point is, for islands of
-    /// 100 cones and more; the bits of the answer do not depend on it. A solve on several threads
-    /// allocates.
+    /// Largest number of threads; 0 (the default) and 1 mean no parallelism.
+    ///
+    /// [`ConeSolver`](crate::ConeSolver) uses them for the interior point on islands of 100 cones
+    /// and more. An island is a set of blocks that no cone connects to other blocks. Results do not
+    /// depend on the number of threads. A solve on several threads allocates.
     pub threads: u32,
-    /// Relative KKT tolerance of an approximate answer, on every island: stationarity and dual residuals as a share of
-    /// its largest force, primal ones as a share of its largest speed, products as a share of both; its speed is at
-    /// least that force over its largest curvature. Stationarity also holds with every force over the
-    /// root of its variable's own curvature, whatever the units of variables. 0 (the default) asks for all
-    /// digits, on the exact active set and with the smallest-norm multipliers. Used by
-    /// [`ConeSolver`](crate::ConeSolver) for more than 32 variables, or 100 with a warm start: its
-    /// interior point ends near the middle of the set of answers, which is faster and a poor warm start. Where
-    /// rows are degenerate, speeds have far fewer correct digits than the balance. If the interior point does not reach the
-    /// tolerance, an exact answer is found instead.
+    /// Relative KKT tolerance of an approximate solution. 0 (the default) asks for an exact active
+    /// set, all digits and the smallest-norm multipliers.
+    ///
+    /// On every island, stationarity and dual residuals are shares of its largest force, primal
+    /// residuals of its largest speed, and complementarity products of both. The speed is at least
+    /// that force over the largest curvature. Stationarity also holds with every force divided by
+    /// the root of its variable's curvature, so it does not depend on the units of variables.
+    ///
+    /// [`ConeSolver`](crate::ConeSolver) uses it for more than 32 variables, or 100 with a warm
+    /// start. It then returns the interior point's last iterate, near the analytic centre of the
+    /// solution set. This is faster, but the iterate is a poor warm start. Where rows are
+    /// degenerate, speeds have far fewer correct digits than the balance of forces. If the interior
+    /// point does not reach the tolerance, an exact solution is computed instead.
     pub accuracy: f64,
-    /// Engines that [`ConeSolver`](crate::ConeSolver) may use; all of them by default.
+    /// Algorithms that [`ConeSolver`](crate::ConeSolver) may use; all of them by default.
     pub methods: Methods,
 }
 
@@ -272,7 +291,7 @@ impl Default for Settings {
 }
 
 impl Qp<'_> {
-    /// Value of the whole cost at `x`, Huber terms included.
+    /// Value of the cost at `x`, Huber terms included.
     pub fn cost(&self, x: &[f64]) -> f64 {
         let mut total = 0.0;
         for i in 0..self.n {
@@ -281,7 +300,7 @@ impl Qp<'_> {
         total + self.saturations.iter().map(|s| s.cost(x[s.index as usize])).sum::<f64>()
     }
 
-    /// Writes `P x + c + ∇huber` to `g`, length `n`.
+    /// Writes the gradient `P x + c + ∇huber` at `x` to `g`; both have length `n`.
     pub fn gradient(&self, x: &[f64], g: &mut Vec<f64>) {
         g.clear();
         g.extend_from_slice(self.c);
@@ -293,7 +312,8 @@ impl Qp<'_> {
         }
     }
 
-    /// Residuals of any pair `(x, z)`; `g` is scratch and holds `P x + c + ∇huber − Aᵀz` after.
+    /// KKT residuals of any pair `x` (length `n`) and `z` (one per row). On return `g` holds `P x +
+    /// c + ∇huber − Aᵀz`.
     pub fn residuals(&self, x: &[f64], z: &[f64], g: &mut Vec<f64>) -> Residuals {
         self.gradient(x, g);
         let mut r = Residuals::default();
@@ -310,7 +330,7 @@ impl Qp<'_> {
         r
     }
 
-    /// Checks the data, except whether `P` is semidefinite.
+    /// Checks sizes, finiteness and symmetry, but not whether `P` is semidefinite.
     pub(crate) fn check(&self) -> Result<(), Reason> {
         let n = self.n;
         let fits = n.checked_mul(n) == Some(self.P.len())
@@ -338,7 +358,7 @@ impl Qp<'_> {
             }
             for j in 0..i {
                 let (a, b) = (self.P[i * n + j], self.P[j * n + i]);
-                // compared on the scale of the diagonal: |P_ij| ≤ √(P_ii P_jj) in a convex cost
+                // relative to the diagonal, because |P_ij| ≤ √(P_ii P_jj) in a convex cost
                 if a != b {
                     let scale = self.P[i * n + i].sqrt() * self.P[j * n + j].sqrt();
                     if (a - b).abs() > SYMMETRIC * scale {

@@ -1,21 +1,21 @@
-//! Sparse rows, one after another.
+//! Sparse matrix in compressed row storage.
 
 use crate::kernels;
 
-/// A sparse matrix that grows by whole rows: compressed row storage.
+/// Sparse matrix in compressed row storage, built row by row.
 ///
-/// Holds the rows of `A x ≥ b`. Clearing keeps the memory, so a matrix that is rebuilt at every
-/// step allocates only while it still grows.
+/// It holds the `A` of the constraints `A x ≥ b`. Clearing keeps the memory, so a matrix that is
+/// rebuilt at every step allocates only while it still grows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// Row `i` lies in `starts[i]..starts[i + 1]`; empty while there is no row.
+    /// Row `i` has the entries `starts[i]..starts[i + 1]`. Empty while there is no row.
     starts: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
 }
 
 impl Rows {
-    /// No rows.
+    /// A matrix without rows.
     pub fn new() -> Self {
         Self::default()
     }
@@ -29,7 +29,7 @@ impl Rows {
 
     /// Appends a row with `values[k]` in column `columns[k]`, in any order.
     ///
-    /// A column that appears twice counts with the sum of its values.
+    /// Values of a repeated column are added.
     ///
     /// # Panics
     ///
@@ -49,7 +49,7 @@ impl Rows {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Number of entries of all rows.
+    /// Number of stored entries.
     pub(crate) fn entries(&self) -> u64 {
         self.values.len() as u64
     }
@@ -59,14 +59,14 @@ impl Rows {
         self.len() == 0
     }
 
-    /// Columns and values of row `i`, in the order they were pushed.
+    /// Columns and values of row `i`, in the order of insertion.
     #[inline]
     pub fn row(&self, i: usize) -> (&[u32], &[f64]) {
         let range = self.starts[i]..self.starts[i + 1];
         (&self.columns[range.clone()], &self.values[range])
     }
 
-    /// Inner product of row `i` with `x`.
+    /// Inner product of row `i` with `x`, which is as long as the matrix has columns.
     #[inline]
     pub fn dot(&self, i: usize, x: &[f64]) -> f64 {
         let (columns, values) = self.row(i);
@@ -82,14 +82,15 @@ impl Rows {
         }
     }
 
-    /// Reserves memory for as many rows and entries as `other` has.
+    /// Reserves memory for as many rows and entries as `other` holds.
     pub(crate) fn reserve_like(&mut self, other: &Rows) {
         self.starts.reserve(other.starts.len());
         self.columns.reserve(other.columns.len());
         self.values.reserve(other.values.len());
     }
 
-    /// Appends a row, each value times the factor of its column; factors 0 drop out.
+    /// Appends a row, each value multiplied by the factor of its column. Entries with factor 0 are
+    /// omitted.
     pub(crate) fn push_scaled(
         &mut self,
         columns: &[u32],

@@ -1,16 +1,16 @@
-//! Sparse quadratic programs over rows and second-order cones, for callers without contacts.
+//! Sparse quadratic programs with linear rows and second-order cones.
 
 use crate::cone::program::{Cone, ConeProgram};
 use crate::cone::solver::{ConeSolver, WarmStart};
 use crate::qp::{Reason, Saturation, Settings, Solution, Status};
 use crate::rows::Rows;
 
-/// Cone of consecutive rows of `A x − b`.
+/// Cone over consecutive rows of `A x − b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowCone {
-    /// This number of rows, each at least 0.
+    /// Nonnegative orthant of this dimension.
     Nonnegative(usize),
-    /// `s_0 ≥ ‖(s_1, …)‖` over this number of rows, 8 at the most.
+    /// Second-order cone `s_0 ≥ ‖(s_1, …)‖` of this dimension, at most 8.
     SecondOrder(usize),
 }
 
@@ -26,17 +26,17 @@ pub enum RowCone {
 pub struct Socp<'a> {
     /// Number of variables.
     pub n: usize,
-    /// Cost, `n` rows, both triangles.
+    /// Quadratic cost, `n` rows, both triangles.
     pub P: &'a Rows,
     /// Linear cost, length `n`.
     pub c: &'a [f64],
-    /// Rows of all cones, one after another.
+    /// Constraint matrix: the rows of all cones, one cone after another.
     pub A: &'a Rows,
-    /// As long as `A` has rows.
+    /// Offsets, one per row of `A`.
     pub b: &'a [f64],
-    /// Cones, which together have as many rows as `A`.
+    /// Cones, in the order of their rows. Their dimensions add up to the number of rows of `A`.
     pub cones: &'a [RowCone],
-    /// Springs with limited force.
+    /// Huber terms.
     pub saturations: &'a [Saturation],
 }
 
@@ -66,7 +66,8 @@ pub struct SocpSolver {
     solver: ConeSolver,
     program: ConeProgram,
     answer: Solution,
-    /// Block of every variable, its place within, and its place in the program's `x`.
+    /// For each variable its block, its index in the block, and its index in the `x` of the cone
+    /// program.
     block: Vec<u32>,
     within: Vec<u32>,
     place: Vec<u32>,
@@ -76,14 +77,15 @@ pub struct SocpSolver {
 }
 
 impl SocpSolver {
-    /// A solver without memory yet.
+    /// A solver without allocated memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Solves `socp` into `out`, if `warm` is given from the `z` and `s` of a similar program.
+    /// Solves `socp` and writes the result to `out`. `warm` holds multipliers and slacks of a
+    /// similar program.
     ///
-    /// Every input gets a [`Status`]; bad numbers end in [`Status::GaveUp`] with a [`Reason`].
+    /// Every input yields a [`Status`]. Invalid data end in [`Status::GaveUp`] with a [`Reason`].
     pub fn solve(
         &mut self,
         socp: &Socp<'_>,
@@ -99,7 +101,7 @@ impl SocpSolver {
         self.build(socp);
         self.solver.solve(&self.program, warm, settings, &mut self.answer);
         std::mem::swap(out, &mut self.answer);
-        // from the order of blocks to the caller's; the memory of the last answer is scratch
+        // from block order to the caller's order, with the memory of the last solution as scratch
         for (theirs, ours) in
             [(&mut out.x, &mut self.answer.x), (&mut out.ray, &mut self.answer.ray)]
         {
@@ -112,10 +114,10 @@ impl SocpSolver {
         debug_assert!(out.status != Status::Solved || out.x.len() == socp.n);
     }
 
-    /// Connected parts of `P`, in the order of their first variables.
+    /// Finds the connected components of the graph of `P`, in the order of their first variables.
     fn find_blocks(&mut self, socp: &Socp<'_>) {
         let n = socp.n;
-        // block holds parents until all are known
+        // `block` holds union-find parents until all components are known
         self.block.clear();
         self.block.extend(0..n as u32);
         for i in 0..n {
@@ -133,8 +135,8 @@ impl SocpSolver {
         self.dims.clear();
         self.within.clear();
         for i in 0..n {
-            // a root is the first variable of its part: its own entry turns into the block's number,
-            // and every later one reads it from there
+            // a root is the first variable of its component: replace its entry by the block's
+            // number, which every later variable of the component reads
             let r = self.block[i] as usize;
             let block = if r == i {
                 self.dims.push(0);

@@ -1,591 +1,707 @@
-//! Tolerances of all engines: what each is a share of, and why. Caps of iterations stand beside their loops.
+//! Tolerances of all engines. Each comment gives the reference size and the reason for the value.
+//! Iteration limits stand beside their loops.
 //!
-//! What a constant costs when it is ten times larger or smaller is said where it was measured: on 216 recorded cone programs, on
-//! the first 800 hard ones of `testkit`, or on the random and recorded programs with friction of `benches`. Work counts
-//! multiply-adds.
+//! Where a comment reports the effect of a tenfold change, it was measured on 216 recorded cone
+//! programs, on the first 800 hard programs of `testkit`, or on the random and recorded friction
+//! programs of `benches`. Work counts multiply-adds.
 
-// Of all engines.
+// Tolerances that all engines share.
 
-/// Rounding of a computed number, as a share of its terms, or of the largest number of its kind: some thousand
-/// operations of 2e-16.
+/// Rounding error of a computed number, as a share of the largest number of its kind or of the
+/// terms of its sum: several thousand operations with unit roundoff 2e-16.
 pub(crate) const ROUNDING: f64 = 1e-12;
 
-/// Forces and speeds up to this, and down to its inverse, need no other unit: products of two of them lose no digit to overflow
-/// or to absolute tolerances.
+/// Forces and speeds between the inverse of this number and this number are not rescaled: their
+/// products neither overflow nor fall below absolute tolerances.
 pub(crate) const MODERATE: f64 = 1e4;
 
-/// Largest `|P_ij − P_ji|` of a symmetric cost, as a share of `√(P_ii P_jj)`: sums in another order leave 1e-12.
+/// Largest `|P_ij − P_ji|` of a symmetric cost, as a share of `√(P_ii P_jj)`. Two summation orders
+/// of a caller differ by about 1e-12.
 pub(crate) const SYMMETRIC: f64 = 1e-9;
 
-/// Multipliers above this multiple of the forces of the data are no answer: rows that cannot hold drive them up without end, and
-/// beside them nothing balances to a digit.
+/// Multipliers above this multiple of the forces of the data indicate inconsistent rows, whose
+/// multipliers diverge. Stationarity has no correct digit beside such multipliers.
 pub(crate) const DIVERGED: f64 = 1e10;
 
-// Exact friction.
+// Tolerances of exact friction.
 
-/// Largest entry of a sum that a proof needs to be zero, as a share of the sum's terms. From 1e-9 on a proof of unsupported
-/// forces would hold against a spring of that share. Ten times smaller, one proof is lost.
+/// Largest entry of a sum that must vanish in a certificate, as a share of the sum's terms. With
+/// 1e-9 or more, a certificate of unbalanced forces would ignore a stiffness of that relative size.
+/// With a tenth, one certificate is lost.
 pub(crate) const CANCELS: f64 = 1e-10;
-/// Least sum that a proof needs to be positive, as a share of the sum's terms: four digits above [`CANCELS`], so that what does
-/// not cancel cannot make up for it. Ten times smaller, a hard problem gets a wrong proof; ten times larger, one gets none.
+/// Least value of a sum that must be positive in a certificate, as a share of the sum's terms. It
+/// is four digits above [`CANCELS`], so that the residual of the equations cannot outweigh it. With
+/// a tenth, one hard problem gets a wrong certificate; with ten times the value, one gets none.
 pub(crate) const CLEAR: f64 = 1e-6;
-/// Multiplier that is rounding, as a share of the largest of a proof.
+/// Multiplier that counts as rounding, as a share of the largest multiplier of the certificate.
 pub(crate) const NO_MULTIPLIER: f64 = 1e-13;
-/// Complementarity product, force times rate, above which the search through cases branches on the pair, in units in which
-/// both are of moderate size.
+/// Complementarity product (force times rate) above which the search through cases branches on a
+/// pair. Both factors are scaled to moderate size.
 pub(crate) const APART: f64 = 1e-12;
 
-/// Newton's method on Coulomb's law, and its continuation in the penalty.
+/// Semismooth Newton method for Coulomb friction, and its continuation in the penalty.
 pub(crate) mod newton_of_friction {
-    /// Penalty of a contact, over the stiffness with which the bodies resist it.
+    /// Penalty parameter of a cone, over the stiffness with which the cost resists motion of its
+    /// rows.
     pub(crate) const PENALTY: f64 = 1e5;
-    /// Residual of the balance at which an equation counts as solved, as a share of the largest term.
+    /// Residual of stationarity at which a Newton solve has converged, as a share of the largest
+    /// term.
     pub(crate) const SOLVED: f64 = 1e-13;
-    /// Residual, as a share of the largest term, at which an equation whose residual no longer shrinks counts as solved.
+    /// Residual at which a Newton solve that makes no more progress counts as converged, as a share
+    /// of the largest term.
     pub(crate) const STALLED: f64 = 1e-9;
-    /// Residual of the balance that is rounding, as a share of the largest force.
+    /// Residual of stationarity that is rounding, as a share of the largest force.
     pub(crate) const ROUNDING: f64 = 1e-15;
-    /// Residual, as a share of the largest term, at which the first equation counts as solved: the update of the multipliers
-    /// changes it anyway.
+    /// Residual at which the first Newton solve counts as converged, as a share of the largest
+    /// term. It need not be smaller, because the multiplier update follows.
     pub(crate) const ROUGH: f64 = 1e-5;
-    /// Change of the forces in an update of the multipliers, over the largest force, from which on the law is checked: the next
-    /// update leaves 1e-5 of it.
+    /// Change of the forces in a multiplier update, over the largest force, below which Coulomb's
+    /// law is checked. The next update reduces the change to 1e-5 of itself.
     pub(crate) const LITTLE: f64 = 1e-7;
-    /// Change of the forces in an update of the multipliers, over the largest force, that is rounding: no more digits will come.
+    /// Change of the forces in a multiplier update, over the largest force, that is rounding:
+    /// further updates gain no digits.
     pub(crate) const REACHED: f64 = 1e-13;
-    /// Penalty for fast slips, where the usual one turns rounding of their rates into forces: along the bisector of two edges
-    /// of a pyramid, where two of its forces tie, friction is the difference of two such numbers. An update leaves 1e-2 of the
-    /// error instead of 1e-5, and a thousandth of the rounding.
+    /// Penalty parameter for fast slip, where the usual one amplifies rounding of rates into
+    /// forces. On a pyramid this happens for slip along the bisector of two edges, where friction
+    /// depends on a difference of two rates. With this penalty an update leaves 1e-2 of the error
+    /// instead of 1e-5, and the rounding of forces is a thousand times smaller.
     pub(crate) const CALM: f64 = 1e2;
-    /// Largest growth of the penalty from one equation to the next.
+    /// Largest growth factor of the penalty parameter in one continuation step.
     pub(crate) const GROWTH: f64 = 10.0;
-    /// Residual, over the largest term, at which an equation with another penalty than [`PENALTY`] counts as solved.
+    /// Residual, over the largest term, at which a Newton solve with a penalty other than
+    /// [`PENALTY`] counts as converged.
     pub(crate) const SETTLED: f64 = 1e-8;
-    /// Shortest line-search step, as a share of Newton's: below it the point is at a kink from which no step leads down.
+    /// Shortest line-search step, as a share of Newton's step. Below it the residual has no descent
+    /// along Newton's direction: the point is a nonsmooth local minimum.
     pub(crate) const SHORTEST: f64 = 1e-3;
-    /// Penalty for redundant contacts whose gaps contradict one another. A rate of 1e-11 of the speeds, the most that counts as
-    /// contradiction, moves forces there by a hundredth of those that such speeds take.
+    /// Penalty parameter for linearly dependent rows with inconsistent offsets. An inconsistency of
+    /// 1e-11 of the speeds, the largest allowed, changes forces by a hundredth of the forces at
+    /// those speeds.
     pub(crate) const LARGEST_PENALTY: f64 = 1e9;
-    /// Residual that rounding of the rates leaves, over the largest term and the penalty: no equation can be solved to less.
+    /// Residual that rounding of the rates causes, over the largest term and the penalty parameter.
+    /// No Newton solve can reach less.
     pub(crate) const NOISE: f64 = 1e-16;
-    /// Width of the bracket around the point where a contact opens, slips or sticks, as a share of the way there. The next update
-    /// goes on from that point, so that no more digits are needed.
+    /// Width of the bracket around a breakpoint (a cone opens, slips or sticks), as a share of the
+    /// distance to it. More digits are not needed: the next multiplier update starts from that
+    /// point.
     pub(crate) const BRACKET: f64 = 1e-3;
-    /// Longest extrapolation of forces that drift from update to update, over the largest force: beyond, they run away.
+    /// Longest extrapolation of multipliers that drift from update to update, over the largest
+    /// force. Longer extrapolations diverge.
     pub(crate) const FARTHEST: f64 = 10.0;
-    /// First penalty of the continuation, over the stiffness of the bodies: at larger ones equations of heaps stay unsolved, from
-    /// smaller ones the continuation takes more equations.
+    /// First penalty parameter of the continuation, over the stiffness of the cost. With larger
+    /// values Newton's method fails on large programs; smaller values need more continuation steps.
     pub(crate) const SOFT: f64 = 100.0;
-    /// Residual, as a share of the largest term, at which an equation of the continuation before the largest penalty counts as
-    /// solved: the next equation has another penalty.
+    /// Residual, as a share of the largest term, at which a Newton solve of the continuation counts
+    /// as converged before the largest penalty is reached.
     pub(crate) const PASSED: f64 = 1e-3;
-    /// Least growth of the penalty from one equation to the next; after each failure the growth falls to its square root.
+    /// Least growth factor of the penalty parameter in one continuation step. Each failure replaces
+    /// the factor by its square root, but by no less than this.
     pub(crate) const GENTLEST: f64 = 1.5;
-    /// Factor by which the growth of the penalty increases after an equation that took few steps.
+    /// Factor by which the growth of the penalty parameter increases after a Newton solve of few
+    /// steps.
     pub(crate) const RECOVERY: f64 = 1.2;
-    /// First growth of the penalty, and below it the largest, where a homotopy follows the answer: updates cost more there than
+    /// First growth factor of the penalty parameter where a homotopy follows the solution; the next
+    /// constant is the largest. The factor is large because multiplier updates cost more there than
     /// the breakpoints between them.
     pub(crate) const GROWTH_BY_HOMOTOPY: f64 = 20.0;
     pub(crate) const GROWTH_BY_HOMOTOPY_MOST: f64 = 30.0;
-    /// A homotopy comes nearer to its end only if its parameter falls below this share of its least value so far.
+    /// Share of the homotopy parameter's least value so far below which a new value counts as
+    /// progress.
     pub(crate) const HOMOTOPY_NEARER: f64 = 0.99;
-    /// Largest parameter of a homotopy that has turned back, over its value at the start.
+    /// Largest homotopy parameter after the path has turned back, over its value at the start.
     pub(crate) const HOMOTOPY_FARTHEST: f64 = 2.0;
-    /// Least penalty of the continuation: below it contacts are a thousand times softer than the bodies, and equations get no
-    /// easier.
+    /// Least penalty parameter of the continuation, over the stiffness of the cost. Smaller values
+    /// make Newton solves no easier.
     pub(crate) const SOFTEST: f64 = 1e-3;
-    /// An equation that cannot be solved still gives an update of the multipliers if Newton's method has reduced its squared
-    /// residual to this share.
+    /// Share of the squared residual below which a failed Newton solve is still followed by a
+    /// multiplier update.
     pub(crate) const NEARER: f64 = 0.5;
 }
 
-/// Coulomb's law: its check, its proofs, uniqueness of motions and forces.
+/// Coulomb's law: check of solutions, certificates, uniqueness of motions and forces.
 pub(crate) mod friction {
-    /// Acceptable error of a residual, as a share of the terms that it is the sum of; and normal force that counts as zero, as a
-    /// share of the largest.
+    /// Acceptable error of a residual, as a share of the terms of its sum. Also the normal force
+    /// that counts as zero, as a share of the largest.
     pub(crate) const TERMS: f64 = 1e-11;
-    /// Acceptable error of a residual, as a share of the largest force or speed of all contacts: for residuals whose own terms are
-    /// all small.
+    /// Acceptable error of a residual, as a share of the largest force or speed over all cones. It
+    /// applies where all terms of the residual are small.
     pub(crate) const LARGEST: f64 = 1e-13;
-    /// Largest normal rate of a closed contact, as a share of the largest speed: redundant contacts contradict one another by the
-    /// rounding of poses over the time step.
+    /// Largest normal rate of a closed contact, as a share of the largest speed. Dependent rows are
+    /// inconsistent by the caller's rounding of gaps, divided by the time step.
     pub(crate) const CONTRADICTION: f64 = 1e-11;
-    /// Error of a rate where rows contradict one another and no update of the multipliers improves the answer, as a share of the
-    /// largest speed: that of the rows of convex programs. And the most that it may be, as a multiple of the rate that counts as
-    /// zero: half of what the certificate of a step allows.
+    /// Acceptable rate error, as a share of the largest speed, where rows are inconsistent and
+    /// multiplier updates make no progress: as for rows of convex programs. The next constant
+    /// bounds it as a multiple of the rate that counts as zero: half of what the caller's check of
+    /// a step allows.
     pub(crate) const ROWS: f64 = super::check::TOUCHING_UNEVEN;
     pub(crate) const RESTS: f64 = 500.0;
-    /// Rounding of a balance of forces, as a share of its terms; where no contact pushes, as a share of the force that the data
-    /// suggest. Without the latter no answer of a body that nothing resists, pushed by one finger, holds.
+    /// Rounding error of stationarity, as a share of its terms. Where all contact forces vanish, it
+    /// is a share of the force that the data suggest; otherwise a block without cost under a single
+    /// cone would have no acceptable solution.
     pub(crate) const REST: f64 = 1e-15;
-    /// Largest multiple of the force or rate that the data suggest with which errors are compared.
+    /// Errors are compared with at most this multiple of the force or rate that the data suggest.
     pub(crate) const PROPORTION: f64 = 1e4;
-    /// Newton's method starts again from a convex program whose distance from the fixed point is below this share of that of the
-    /// last start.
+    /// Newton's method restarts from a convex program of the fixed-point iteration whose residual
+    /// is below this share of that at the last start.
     pub(crate) const NEARER: f64 = 0.1;
-    /// Least and largest factor of a step of the fixed point. The largest lets gaps that widen by the same again and again reach
-    /// the next change of modes.
+    /// Smallest step factor of the fixed-point iteration; the next constant is the largest. The
+    /// largest lets a linear drift of the iterates reach the next change of modes.
     pub(crate) const SLOWEST: f64 = 1e-2;
     pub(crate) const FASTEST: f64 = 1e6;
-    /// Squared sine of a difference of steps to newer ones below which it depends on them.
+    /// Squared sine of a secant to the span of newer secants below which it counts as linearly
+    /// dependent.
     pub(crate) const SECANTS_ALIKE: f64 = 1e-10;
-    /// Least angle of an arc of slip directions that the search through cases still halves, in rad.
+    /// Least angle (rad) of an arc of slip directions that the search through cases still bisects.
     pub(crate) const NARROW: f64 = 1e-6;
-    /// Rounding of inner products of a polytope's vertices in Wolfe's algorithm, as a share of the largest.
+    /// Rounding error of inner products of vertices in Wolfe's minimum-norm-point algorithm, as a
+    /// share of the largest product.
     pub(crate) const PRODUCT_ROUNDING: f64 = 1e-14;
-    /// Distance from a polytope that counts as inside, as a share of its size; and entries of a row of conditions on directions
-    /// that count as zero.
+    /// Distance from a polytope that counts as zero, as a share of the polytope's size. Also the
+    /// entry of a row of conditions on directions that counts as zero.
     pub(crate) const INSIDE: f64 = 1e-12;
-    /// Gap, slip, or distance from the friction limit that counts as zero for uniqueness, as a share of the largest speed or of
-    /// the force.
+    /// Gap or slip that counts as zero in uniqueness tests, as a share of the largest speed. Also
+    /// the distance from the friction limit, as a share of the force.
     pub(crate) const NONE: f64 = 1e-9;
-    /// Length of the projection of a vector on the cone of free motions that counts as zero, as a share of the vector's length.
+    /// Length of a vector's projection on the cone of free motions that counts as zero, as a share
+    /// of the vector's length.
     pub(crate) const ZERO_MOTION: f64 = 1e-7;
-    /// Length of the projection of a motion or of a change of forces that counts as zero, as a share of the length before.
+    /// Length of a projected motion or change of forces that counts as zero, as a share of its
+    /// length before the projection.
     pub(crate) const ZERO_EXCHANGE: f64 = 1e-6;
-    /// Work of a contact's generator that counts as positive, as a share of the largest among all generators.
+    /// Power of a cone's generator that counts as positive, as a share of the largest power among
+    /// all generators.
     pub(crate) const SHARE: f64 = 1e-3;
-    /// Length of a unit row beside the span of others below which it depends on them.
+    /// Length of a unit row's component across the span of other rows, below which the row counts
+    /// as linearly dependent.
     pub(crate) const DEPENDENT: f64 = 1e-10;
 }
 
-// Active sets, branch and bound, derivatives.
+// Tolerances of active sets, branch and bound, and derivatives.
 
-/// Rounding of a unit row's slack, as a share of `|b_i| + Σ |a_ij x_j|`, the sizes that cancel in it.
+/// Rounding error of a unit row's slack, as a share of `|b_i| + Σ |a_ij x_j|`, the terms that
+/// cancel in it.
 pub(crate) const ROW_ROUNDING: f64 = 1e-13;
 
-/// Rounding of a unit row's slack, as a share of the largest variable, whose rounding reaches every row. Variables near zero
-/// beside large ones need it this small.
+/// Rounding error of a unit row's slack, as a share of the largest variable, whose rounding affects
+/// every row. It must be this small for variables near zero beside large ones.
 pub(crate) const ROW_ROUNDING_OF_POINT: f64 = 1e-15;
 
-/// Violation, as a share of the largest variable or of the row's level, below which a row may enter for rounding alone: such
-/// entries count towards [`TURNS`].
+/// Violation below which a row may enter the working set because of rounding alone, as a share of
+/// the largest variable or of the row's level. Such entries count towards [`TURNS`].
 pub(crate) const SMALL_VIOLATION: f64 = 1e-12;
 
-/// Entries of rows with violations below [`SMALL_VIOLATION`] after which the tolerance of rows doubles: rows that are equal but
-/// for rounding take turns in the working set.
+/// Number of entries of rows with violations below [`SMALL_VIOLATION`] after which the feasibility
+/// tolerance doubles. Rows that are equal up to rounding would otherwise cycle in the working set.
 pub(crate) const TURNS: u32 = 50;
 
-/// Violation, as a share of the largest variable or of the row's level, by which rows may contradict each other: their data have
-/// no more digits. Such a row is passed over if its multiplier is large, see [`EXPENSIVE_ROW`].
+/// Inconsistency of rows that is attributed to rounding of their data, as a share of the largest
+/// variable or of the row's level. A row inconsistent by less is dropped if its multiplier is
+/// large; see [`EXPENSIVE_ROW`].
 pub(crate) const ROW_NOISE: f64 = 1e-10;
 
-/// Multiplier from which on a row that contradicts others by noise is passed over, as a multiple of the largest of all others.
+/// Multiplier above which a row that is inconsistent by at most [`ROW_NOISE`] is dropped, as a
+/// multiple of the largest other multiplier.
 pub(crate) const EXPENSIVE_ROW: f64 = 10.0;
 
-/// Acceptable error of a Farkas certificate or a ray, as a share of the terms that cancel: `Aᵀ y = 0` and `bᵀ y > 0` of the one,
-/// `P d = 0` and `A d ≥ 0` of the other.
+/// Acceptable residual of a Farkas certificate (`Aᵀ y = 0`, `bᵀ y > 0`) or a ray (`P d = 0`, `A d ≥
+/// 0`), as a share of the terms that cancel.
 pub(crate) const PROOF: f64 = 1e-9;
 
-/// Squared sine to the working set above which a weakly active row joins it in the refinement: an error of its level must not be
-/// magnified much.
+/// Squared sine of a weakly active row to the span of the working set above which the row joins the
+/// working set in the refinement. At smaller angles an error of its level would be magnified too
+/// much.
 pub(crate) const TOUCHING_INDEPENDENT: f64 = 1e-4;
 
-/// Pivot of a cost with unit diagonal below which its block counts as singular.
+/// Pivot, for a cost with unit diagonal, below which its block counts as singular.
 pub(crate) const SINGULAR_PIVOT: f64 = 1e-8;
 
-/// First weight of the proximal term of variables without curvature, where scaled variables have a curvature of one: small enough
-/// to converge in a few rounds, large enough that rounding over it stays below 1e-10.
+/// First weight of the proximal term of variables without curvature, where scaled variables have
+/// curvature 1. It is small enough to converge in a few rounds. It is large enough that rounding
+/// divided by it stays below 1e-10.
 pub(crate) const PROXIMAL: f64 = 1e-5;
 
-/// Factor of the weight of the proximal term after rounds that do not converge.
+/// Factor of the proximal weight after rounds that do not converge.
 pub(crate) const PROXIMAL_FALL: f64 = 1e-2;
 
-/// Residual on the working set, as a share of the largest term, at which refinement stops: half of the last digit.
+/// Residual on the working set at which iterative refinement stops, as a share of the largest term:
+/// half the unit roundoff.
 pub(crate) const REFINED: f64 = 1e-16;
 
-/// Acceptable residual of stationarity in the last attempt, as a share of the largest force in scaled units; the attempts before
-/// ask for [`ROUNDING`].
+/// Acceptable residual of stationarity in the last attempt, as a share of the largest force in
+/// scaled units. Earlier attempts must reach [`ROUNDING`].
 pub(crate) const BALANCED_AT_LAST: f64 = 1e-8;
 
-/// Acceptable violation, as a share of the largest variable and of the row's level in scaled units: twice [`ROW_NOISE`]; below it
-/// that of the last attempt.
+/// Acceptable violation in scaled units, as a share of the largest variable and of the row's level:
+/// twice [`ROW_NOISE`]. The next constant applies in the last attempt.
 pub(crate) const FEASIBLE: f64 = 2e-10;
 pub(crate) const FEASIBLE_AT_LAST: f64 = 1e-9;
 
-/// Violation of a row at the last point, over the rounding of its slack, that counts as holding.
+/// Violation of a row at the last point that counts as feasible, as a multiple of the rounding
+/// error of its slack.
 pub(crate) const HELD_ROUNDING: f64 = 10.0;
 
-/// Distance from the point, over the largest level of a row, within which Farkas' multipliers must exclude all other points.
+/// Radius of the ball around the point in which Farkas multipliers must exclude every feasible
+/// point, over the largest level of a row.
 pub(crate) const REACH: f64 = 10.0;
 
-/// Change of one variable in a proximal round, as a share of the largest variable, that is rounding.
+/// Change of a variable in a proximal round that is rounding, as a share of the largest variable.
 pub(crate) const STEP_ROUNDING: f64 = 1e-14;
 
-/// Least weight of the proximal term, where scaled variables have a curvature of one.
+/// Least weight of the proximal term, where scaled variables have curvature 1.
 pub(crate) const PROXIMAL_LEAST: f64 = 1e-10;
 
-/// Step of a proximal round, as a share of the largest variable, at which the method has converged.
+/// Step of a proximal round at which the proximal point method has converged, as a share of the
+/// largest variable.
 pub(crate) const PROXIMAL_CONVERGED: f64 = 1e-13;
 
-/// Step of a proximal round, as a share of the largest variable, at which the method has converged if steps no longer shrink.
+/// Step of a proximal round at which the method counts as converged if steps no longer decrease, as
+/// a share of the largest variable.
 pub(crate) const PROXIMAL_STALLED: f64 = 1e-9;
 
-/// Force or multiplier, as a share of the largest, that is rounding: following it lets directions without curvature drift.
+/// Force or multiplier that is rounding, as a share of the largest. Minimising along a gradient of
+/// this size would let variables without curvature drift.
 pub(crate) const NO_FORCE: f64 = 1e-14;
 
-/// Negative multiplier after refinement, as a share of the largest, that counts as zero.
+/// Negative multiplier after refinement that counts as zero, as a share of the largest.
 pub(crate) const POLISHED_PULL: f64 = 1e-10;
 
-/// Slack, as a share of the terms of its row, below which a row takes part in the smallest-norm multipliers. `x`
-/// is good to about 1e-13 of those terms.
+/// Slack below which a row takes part in the smallest-norm multipliers, as a share of the terms of
+/// its row. Slacks are accurate to about 1e-13 of those terms.
 pub(crate) const TOUCHING: f64 = 1e-10;
 
-/// Slack, as a share of the largest variable, below which a row takes part in the smallest-norm multipliers: rounding of that
-/// variable reaches every row.
+/// Slack below which a row takes part in the smallest-norm multipliers, as a share of the largest
+/// variable, whose rounding affects every row.
 pub(crate) const TOUCHING_OF_POINT: f64 = 1e-12;
 
-/// Squared sine below which a row of a node depends on the working set: see `Limits::dependent`.
+/// Squared sine of a row to the span of the working set below which the row counts as dependent, in
+/// nodes of the branch and bound. See `Limits::dependent`.
 pub(crate) const NODE_DEPENDENT: f64 = 1e-18;
 
-/// Pivot of the cost of a branch and bound, as a share of its diagonal entry, below which there is no curvature to rely on.
+/// Pivot of the cost in branch and bound, as a share of its diagonal entry, below which the
+/// direction counts as without curvature.
 pub(crate) const NO_CURVATURE: f64 = 1e-9;
 
-/// Curvature given to a variable without, as a share of its diagonal entry.
+/// Curvature added to a variable without curvature in branch and bound, as a share of its diagonal
+/// entry.
 pub(crate) const NODE_PROXIMAL: f64 = 1e-7;
 
-/// Squared sine below which a whitened row of a contact depends on the working set: see `Limits::dependent`.
+/// Squared sine of a whitened row to the span of the working set below which the row counts as
+/// dependent, in the small active set. See `Limits::dependent`.
 pub(crate) const CONTACT_DEPENDENT: f64 = 1e-10;
 
-/// Pivots of contacts beyond two for every variable after which another method is quicker.
+/// Number of pivots of the small active set, beyond two for every variable, after which another
+/// method is faster.
 pub(crate) const COLD_PIVOTS: u64 = 50;
 
-/// Slack of a row that touches where the dual active set of contacts ends, as a share of the speeds without rows: dependent rows
-/// are sorted out later, with more digits.
+/// Slack of an active row at the end of the small dual active set, as a share of the slacks at the
+/// unconstrained minimiser. Dependent rows are resolved later with more digits.
 pub(crate) const PASSED: f64 = 1e-13;
 
-/// Violation of a demand of a mode, as a share of its terms, at which it holds; and multiplier of the wrong sign, as a share of
-/// the largest, that counts as zero.
+/// Violation of a mode's constraint that counts as feasible, as a share of its terms. Also the
+/// multiplier of the wrong sign that counts as zero, as a share of the largest.
 pub(crate) const HOLDS: f64 = 1e-9;
 
-/// Ridges on the unit diagonal of the Hessian of the smallest-norm dual, tried in turn: rows of very different size need the
-/// smaller ones. Along directions in which the active rows cannot push a ridge makes long steps, which the line search cuts
-/// where new rows become active. Rounding of the residual over the first ridge, 1e-7, stays below [`NEARLY_PUSHING`].
+/// Ridges added to the unit diagonal of the Hessian of the smallest-norm dual, tried in turn. Rows
+/// of very different size need the smaller ones. Along null directions of the active rows a ridge
+/// makes long steps, which the line search shortens where new rows become active. The rounding of
+/// the residual divided by the first ridge, 1e-7, stays below [`NEARLY_PUSHING`].
 pub(crate) const RIDGES: [f64; 3] = [1e-9, 1e-12, 1e-14];
 
-/// Ridges of the last, exact solve for the smallest norm, as shares of the one that led there, until the matrix has a factor.
+/// Ridges of the final exact solve for the smallest norm, as shares of the ridge that preceded it.
+/// They are tried in turn until the Cholesky factorisation succeeds.
 pub(crate) const RIDGES_OF_POLISH: [f64; 4] = [1e-3, 1e-2, 1e-1, 1.0];
 
-/// Pivot in the factor for the smallest norm, over the ridge, below which the matrix counts as singular: rounding has eaten
-/// the ridge.
+/// Pivot in the factorisation for the smallest norm, over the ridge, below which the matrix counts
+/// as singular: rounding exceeds the ridge.
 pub(crate) const RIDGE_PIVOT: f64 = 0.1;
 
-/// Residual of the smallest-norm dual, as a share of the largest force, at which the exact solve is first tried; factor of that
-/// residual after each failure; and residual below which it is not tried again.
+/// Residual of the smallest-norm dual, as a share of the largest force, at which the exact solve is
+/// first tried. The next constants are the factor of that residual after each failure, and the
+/// residual below which the exact solve is not tried again.
 pub(crate) const EXACT_SOLVE_FIRST: f64 = 1e-6;
 pub(crate) const EXACT_SOLVE_NEXT: f64 = 1e-2;
 pub(crate) const EXACT_SOLVE_LEAST: f64 = 1e-13;
 
-/// Slope at the end of a full Newton step for the smallest norm, as a share of that at its start, that counts as zero.
+/// Slope at the end of a full Newton step for the smallest norm that counts as zero, as a share of
+/// the slope at its start.
 pub(crate) const FLAT: f64 = 1e-9;
 
-/// Rows whose force is above minus this share of the largest take part in the last, exact solve for the smallest norm.
+/// Rows whose multiplier is above minus this share of the largest take part in the final exact
+/// solve for the smallest norm.
 pub(crate) const NEARLY_PUSHING: f64 = 1e-6;
 
-/// Residual, as a share of the largest force, at which multipliers of the smallest norm count as verified.
+/// Residual, as a share of the largest force, at which smallest-norm multipliers count as verified.
 pub(crate) const VERIFIED: f64 = 1e-11;
 
-/// Fall of the cost, as a share of the optimality gap asked for, after which the local search switches modes once more.
+/// Decrease of the cost that makes the local search switch modes once more, as a share of the
+/// optimality gap asked for.
 pub(crate) const WORTH_A_SWITCH: f64 = 0.1;
 
-/// Acceptable slack of a node's lower bound from the proximal term, as a share of the optimality gap asked for.
+/// Acceptable error of a node's lower bound from the proximal term, as a share of the optimality
+/// gap asked for.
 pub(crate) const DOUBT: f64 = 0.01;
 
-/// Candidates of strong branching: choices both halves of which are solved before one is branched on.
+/// Number of candidates of strong branching: disjunctions both children of which are solved before
+/// branching.
 pub(crate) const CANDIDATES: usize = 8;
 
-/// Weakly active for a derivative is a row whose multiplier and slack are both below this share of the largest force and of the
-/// slack's terms: ten times the violation that the check of an answer allows.
+/// For a derivative, a row is weakly active if its multiplier is below this share of the largest
+/// force and its slack below this share of the slack's terms. It is ten times the violation that
+/// the check of a solution allows.
 pub(crate) const TIE: f64 = 1e-7;
 
-/// That tolerance with exact friction, whose answers are checked to fewer units of rounding: bodies creep at their friction limit.
+/// Threshold for weakly active rows with exact friction. It is smaller than [`TIE`], because these
+/// solutions are checked more strictly and slow slip occurs at the friction limit.
 pub(crate) const EXACT_TIE: f64 = 1e-9;
 
-/// Largest `rho a H⁻¹ aᵀ` of a row `a` that depends on the active ones: dependent rows have a few, others 1e5 and more.
+/// Largest `rho a H⁻¹ aᵀ` of a row `a` in the span of the active rows. Dependent rows have values
+/// of a few, independent rows 1e5 and more.
 pub(crate) const HELD: f64 = 300.0;
 
-/// Working sets that are tried from a warm start before the dual active set.
+/// Number of working sets tried from a warm start before the dual active set.
 pub(crate) const WARM_SETS: u32 = 3;
 
-/// Working sets that are tried from the end of the dual active set.
+/// Number of working sets tried from the end of the dual active set.
 pub(crate) const COLD_SETS: u32 = 8;
 
-/// Slack of touching rows of a contact, as a share of the speeds of the data and the answer: rows contradict one another by less,
-/// digits that data of the size of poses do not have. Ten times larger, recorded programs take 9 % more work.
+/// Slack of active rows in the small active set, as a share of the speeds of the data and the
+/// solution. It allows for rows that are inconsistent by rounding of the caller's data. With ten
+/// times the value, recorded programs take 9 % more work.
 pub(crate) const CONTACT_TOUCHING: f64 = 9e-9;
 
-/// Slack of a contact that is rounding, as a share of the speeds without rows: a slack is a difference of those.
+/// Slack that is rounding in the small active set, as a share of the slacks at the unconstrained
+/// minimiser, from which it is computed as a difference.
 pub(crate) const SPEED_ROUNDING_OF_FREE: f64 = 4e-16;
 
-/// Slack of a contact that is rounding, as a share of the speeds of the data and the answer.
+/// Slack that is rounding in the small active set, as a share of the speeds of the data and the
+/// solution.
 pub(crate) const SPEED_ROUNDING: f64 = 1e-12;
 
-/// Squared sine of a row to its working set below which it depends on that set and does not join it from a warm start.
+/// Squared sine of a row to the span of its working set below which it counts as dependent and does
+/// not join from a warm start.
 pub(crate) const SET_DEPENDENT: f64 = 1e-12;
 
-/// Squared sine of a row to its working set below which it is orthogonalised twice: what is left is a small difference.
+/// Squared sine of a row to the span of its working set below which it is orthogonalised twice,
+/// because of cancellation.
 pub(crate) const SMALL_DIFFERENCE: f64 = 1e-2;
 
-/// Rounds of refinement of a point of contacts where digits are lost.
+/// Rounds of iterative refinement in the small active set where digits are lost.
 pub(crate) const REFINEMENTS: u32 = 2;
 
-/// Slack of a contact that counts as zero after refinement, as a share of the speeds without rows.
+/// Slack that counts as zero after refinement in the small active set, as a share of the slacks at
+/// the unconstrained minimiser.
 pub(crate) const NO_SPEED: f64 = 1e-24;
 
-/// Pivot, as a share of its diagonal entry, above which a block of the cost counts as definite: below, digits are lost
-/// that the answer needs.
+/// Pivot, as a share of its diagonal entry, above which a block of the cost counts as positive
+/// definite. With smaller pivots the solution loses digits.
 pub(crate) const DEFINITE: f64 = 1e-10;
 
-/// Pivot of `CᵀC`, which has a diagonal of one and more, below which a row takes no part in the smallest-norm multipliers.
+/// Pivot of `CᵀC`, whose diagonal is at least 1, below which a row takes no part in the
+/// smallest-norm multipliers.
 pub(crate) const GRAM_SINGULAR: f64 = 1e-12;
 
-/// Penalty of active rows in the factor for derivatives, over the largest diagonal entry of the cost.
+/// Penalty parameter of active rows in the factorisation for derivatives, over the largest diagonal
+/// entry of the cost.
 pub(crate) const DERIVATIVE_PENALTY: f64 = 1e5;
 
-/// Motion by loads that the balance leaves open, as a share of what the stiffest variable gives way by, that counts as one.
+/// Component of a motion under loads along the null space of the stationarity equations that counts
+/// as nonzero, as a share of the displacement of the stiffest variable.
 pub(crate) const LOADS_MOVE: f64 = 1e-9;
 
-/// Pivot in the factor for derivatives that counts as zero, as a share of the largest entry of the cost: the rounding of a sum
-/// with the penalty's terms.
+/// Pivot in the factorisation for derivatives that counts as zero, as a share of the largest entry
+/// of the cost: rounding of a sum with the penalty's terms.
 pub(crate) const DERIVATIVE_PIVOT: f64 = 1e-12;
 
-/// Change of a derivative in a round of multipliers, as a share of the whole, after which only rounding is left.
+/// Change of a derivative in a multiplier update, as a share of the whole, after which only
+/// rounding remains.
 pub(crate) const DERIVATIVE_SETTLED: f64 = 1e-15;
 
-/// Change of a derivative in a round of multipliers, as a share of the whole, that rounding may cause.
+/// Change of a derivative in a multiplier update, as a share of the whole, that rounding may cause.
 pub(crate) const DERIVATIVE_ROUNDING: f64 = 1e-13;
 
-/// Change of a dependent row, as a share of its terms, that counts as zero: poses in a stack are known to 1e-12 m, which turns
-/// rows by 1e-9.
+/// Change of a dependent row that counts as zero, as a share of its terms. Callers know positions
+/// to about 1e-12 m, which turns rows by about 1e-9.
 pub(crate) const ROWS_APART: f64 = 1e-8;
 
-/// Change of a derivative in a round of multipliers, as a share of the whole, below which later rounds gain the same factor as
-/// the last one.
+/// Change of a derivative in a multiplier update, as a share of the whole, below which the updates
+/// converge linearly with the last observed factor.
 pub(crate) const DERIVATIVE_STEADY: f64 = 1e-9;
 
-/// Central-path parameter `kappa` at the start of each attempt on a relaxed program, over the one asked for.
+/// Central-path parameter `kappa` at the start of each attempt on a relaxed program, over the
+/// `kappa` asked for.
 pub(crate) const BARRIER_STARTS: [f64; 4] = [1.0, 1e2, 1e5, 1e9];
 
 /// Factor of `kappa` after a step that is longer than [`BARRIER_LONG`].
 pub(crate) const BARRIER_FALL: f64 = 0.2;
 
-/// Step of a relaxed program, as a share of Newton's, from which on `kappa` falls.
+/// Step on a relaxed program, as a share of Newton's step, from which on `kappa` decreases.
 pub(crate) const BARRIER_LONG: f64 = 0.3;
 
-/// Shortest step of a relaxed program, as a share of Newton's: below it the attempt has failed.
+/// Shortest step on a relaxed program, as a share of Newton's step. Below it the attempt has
+/// failed.
 pub(crate) const BARRIER_SHORTEST: f64 = 1e-12;
 
-/// Complementarity of a second-order cone is measured at least by this share of `s_0 z_0`: its terms cancel near the boundary.
+/// Complementarity of a second-order cone is measured relative to at least this share of `s_0 z_0`,
+/// because its terms cancel near the boundary.
 pub(crate) const BARRIER_PRODUCT: f64 = 1e-2;
 
-/// Stationarity of a relaxed program is measured at least by this share of the largest multiplier.
+/// Stationarity of a relaxed program is measured relative to at least this share of the largest
+/// multiplier.
 pub(crate) const NATURAL_FORCE: f64 = 1e-3;
 
-/// Share of the way to the boundary that a step of the relaxed program takes.
+/// Fraction of the distance to the boundary of the cones that a step on the relaxed program takes.
 pub(crate) const BARRIER_STEP: f64 = 0.95;
 
-/// Residuals at which a relaxed program is solved, as shares of the terms of each equation.
+/// Residuals at which a relaxed program has converged, as shares of the terms of each equation.
 pub(crate) const BARRIER_REACHED: f64 = 1e-14;
 
-/// Residuals at which a relaxed program that rounding ends counts as solved, as shares of the terms of each equation.
+/// Residuals at which a relaxed program counts as converged if rounding stops progress, as shares
+/// of the terms of each equation.
 pub(crate) const BARRIER_GOOD: f64 = 1e-12;
 
-/// Least gain of the bound in a branch that the score of a choice, the product of both gains, counts.
+/// Lower limit of the increase of the bound in each child that enters the branching score, the
+/// product of both increases.
 pub(crate) const LEAST_GAIN: f64 = 1e-12;
 
-/// Stiffness that stands for a Huber term's limit in the search for a ray, over the largest force at speed one: the quadratic part
-/// of the term then hardly counts.
+/// Stiffness that represents a Huber term in the search for a ray, over the largest force at speed
+/// 1. It is so large that the quadratic part of the term is negligible.
 pub(crate) const STIFF_LIMIT: f64 = 1e4;
 
-/// Newton's method on cone programs. The natural speed is the largest force over the largest diagonal entry of the cost.
+/// Semismooth Newton method for cone programs. The natural speed is the largest force over the
+/// largest diagonal entry of the cost.
 pub(crate) mod newton_of_cones {
-    /// Penalty of rows, over the largest diagonal entry of the cost of an island. Ten times larger, residuals of recorded programs
-    /// are up to 20 times as large, ten times smaller 100 times.
+    /// Penalty parameter of rows, over the largest diagonal entry of the cost of an island. With
+    /// ten times the value, residuals of recorded programs are up to 20 times as large; with a
+    /// tenth, 100 times.
     pub(crate) const PENALTY: f64 = 1e8;
-    /// Penalty continuation, as shares of the whole penalty: where rows are soft many of them change sides in one step.
+    /// Penalties of the continuation, as shares of the full penalty. With small penalties many rows
+    /// may change sides in one step.
     pub(crate) const SOFTER: [f64; 3] = [1e-3, 1e-1, 1.0];
-    /// Penalties of the last steps where round cones slide, over the largest diagonal entry of the cost, each with the residual of
-    /// stationarity at the end, as a share of the largest multiplier: forces hold the rounding of rates times the penalty.
+    /// Penalty parameters of the last steps where round cones slide, over the largest diagonal
+    /// entry of the cost. Each is paired with the residual of stationarity at the end, as a share
+    /// of the largest multiplier. The residual grows with the penalty, because multipliers contain
+    /// the rounding of slacks times the penalty.
     pub(crate) const PENALTIES_ROUND: [(f64, f64); 2] = [(1e4, 1e-12), (1e6, 1e-10)];
-    /// Slack of active rows that is rounding where all speeds are zero, as a share of the natural speed.
+    /// Slack of active rows that is rounding where all speeds are zero, as a share of the natural
+    /// speed.
     pub(crate) const NOISE_AT_REST: f64 = 1e-16;
-    /// Slack by which touching rows may contradict one another where all speeds are zero, as a share of the natural speed.
+    /// Inconsistency of active rows that is allowed where all speeds are zero, as a share of the
+    /// natural speed.
     pub(crate) const TOUCHING_AT_REST: f64 = 5e-13;
-    /// Proximal term of islands with a variable without cost, as a share of the largest diagonal entry of the cost.
+    /// Weight of the proximal term on islands with a variable without cost, as a share of the
+    /// largest diagonal entry of the cost.
     pub(crate) const SHIFT: f64 = 1e-7;
-    /// Largest penalty beside a proximal term, over the largest diagonal entry of the cost: at a larger one more rows that
-    /// contradict one another have to be sorted out.
+    /// Largest penalty parameter together with a proximal term, over the largest diagonal entry of
+    /// the cost. A larger one makes Newton's method resolve more inconsistent rows.
     pub(crate) const PENALTY_SHIFTED: f64 = 1e7;
-    /// Distance of the proximal centre from the point, as a share of the speeds, at which it has converged.
+    /// Distance of the proximal centre from the point at which the proximal point method has
+    /// converged, as a share of the speeds.
     pub(crate) const CENTRE_STILL: f64 = 1e-11;
-    /// Distance of the proximal centre from the point, as a share of the speeds, that suffices where rows contradict one another.
+    /// Distance of the proximal centre from the point that is accepted where rows are inconsistent,
+    /// as a share of the speeds.
     pub(crate) const CENTRE_NEAR: f64 = 1e-9;
-    /// Line-search step, as a share of Newton's, that counts as short: such steps let only few rows change sides.
+    /// Line-search step that counts as short, as a share of Newton's step. Such steps let only few
+    /// rows change sides.
     pub(crate) const CRAWL: f64 = 1e-3;
-    /// Share of all rows that change sides in a step from a warm start, from which on the interior point takes over.
+    /// Fraction of all rows that change sides in one step from a warm start, from which on the
+    /// interior point takes over.
     pub(crate) const TURNED: f64 = 0.3;
-    /// Share of all rows that change sides in a step, more of them than in the step before, from which on a warm start is given up:
-    /// near the answer every step turns fewer. On recorded and simulated piles the starts that converged turned below 0.01 so, the
-    /// others above 0.03.
+    /// Fraction of all rows that change sides in one step from which on a warm start is abandoned,
+    /// if more rows change than in the step before. Near the solution every step changes fewer
+    /// rows. On recorded and simulated programs the converging starts stayed below 0.01, the others
+    /// exceeded 0.03.
     pub(crate) const ASTRAY: f64 = 0.02;
-    /// Step, as a share of the speeds, up to which it may turn more rows than the step before without being counted as diverging.
+    /// Step, as a share of the speeds, up to which an increase of the number of rows that change
+    /// sides does not count as divergence.
     pub(crate) const MOVED: f64 = 1e-6;
-    /// Change of an entry of a round cone's projection derivative, which is at most one, below which the derivative counts as
-    /// constant: rounds of multipliers gain the digits that are left. Ten times smaller, hard problems take 3 % more work.
+    /// Change of an entry of a round cone's projection derivative (at most 1) below which the
+    /// derivative counts as constant. Multiplier updates then gain the remaining digits. With a
+    /// tenth, hard problems take 3 % more work.
     pub(crate) const TURN: f64 = 1e-6;
     /// Slope of the cost along a step that is rounding, as a share of its terms.
     pub(crate) const SLOPE_ROUNDING: f64 = 1e-13;
-    /// Step, as a share of the speeds, that moves nothing.
+    /// Step that counts as zero, as a share of the speeds.
     pub(crate) const NO_STEP: f64 = 1e-15;
-    /// Slope at which the line search ends, as a share of that at its start: Newton's next step corrects the rest.
+    /// Slope at which the line search ends, as a share of the slope at its start. Newton's next
+    /// step corrects the rest.
     pub(crate) const LINE_SEARCH_SLOPE: f64 = 1e-3;
-    /// Largest slack of active rows, as a share of that in the round before, up to which another round of multipliers pays.
+    /// Largest slack of active rows, as a share of that in the last multiplier update, up to which
+    /// another update is made.
     pub(crate) const WORTH_A_ROUND: f64 = 0.1;
-    /// Forces that rows may keep for contradicting one another, as a share of the largest force: by so much they differ from the
-    /// smallest-norm multipliers.
+    /// Difference from the smallest-norm multipliers that inconsistent rows may have, as a share of
+    /// the largest force.
     pub(crate) const SHARED: f64 = 1e-6;
-    /// Slack at the end of a polish in units of the contacts, as a share of [`CONTACT_TOUCHING`](super::CONTACT_TOUCHING).
+    /// Slack at the end of a polish in units of the cones, as a share of
+    /// [`CONTACT_TOUCHING`](super::CONTACT_TOUCHING).
     pub(crate) const POLISHED: f64 = 0.1;
 }
 
-/// The interior point of cone programs.
+/// Interior point method for cone programs.
 pub(crate) mod interior {
-    /// Share of the way to the boundary that a step takes, and below it the share where the predictor removes almost all of the
-    /// complementarity gap. Round cones and the embedding keep to the first. Steps of a tenth of the way cost 3 times the work
-    /// and 6 answers, in the embedding 37 answers.
+    /// Fraction of the distance to the boundary that a step takes. The next constant applies where
+    /// the predictor removes almost all of the complementarity gap, but not to round cones and the
+    /// embedding. With steps of a tenth of the distance, the work triples and 6 solutions are lost,
+    /// in the embedding 37.
     pub(crate) const STEP: f64 = 0.99;
     pub(crate) const STEP_MOST: f64 = 0.9999;
-    /// Proximal term towards the last iterate, as a share of the largest diagonal entry of the cost. Ten times larger or smaller,
-    /// hard problems take 3 or 8 % more work.
+    /// Weight of the proximal term towards the last iterate, as a share of the largest diagonal
+    /// entry of the cost. With ten times the value hard problems take 3 % more work, with a tenth 8
+    /// %.
     pub(crate) const SHIFT: f64 = 1e-9;
-    /// Largest error of the central path's equations, as a share of the least so far, that counts as progress.
+    /// Factor of the least residual of the central-path equations so far below which a new residual
+    /// counts as progress.
     pub(crate) const PROGRESS: f64 = 0.9;
-    /// Largest variable, over the speeds of the data, from which on the iterates diverge: the program has no answer.
+    /// Largest variable, over the speeds of the data, from which on the iterates diverge, which
+    /// indicates a program without solution.
     pub(crate) const RUNAWAY: f64 = 1e12;
-    /// Shortest step, as a share of Newton's: below it rounding has taken over. The inverse is the length of a step that nothing
-    /// blocks.
+    /// Shortest step, as a share of Newton's step; a shorter one is caused by rounding. The inverse
+    /// is the step length where no cone blocks.
     pub(crate) const SHORTEST: f64 = 1e-6;
-    /// Weight of an edge's gap in the starting point's least squares, as a share of the least inertia that the contact moves, and
-    /// below it that of a round cone's: of all between 1e-4 and 10 these take the fewest iterations on recorded problems. Ten times
-    /// smaller, hard problems take 7 % more work, and residuals of round cones are up to 5 times as large.
+    /// Weight of an edge's residual in the least squares of the starting point, as a share of the
+    /// least curvature of the cost that the cone moves against. The next constant applies to round
+    /// cones. Of all values between 1e-4 and 10 these take the fewest iterations on recorded
+    /// problems. With a tenth, hard problems take 7 % more work, and residuals of round cones are
+    /// up to 5 times as large.
     pub(crate) const SOFT: f64 = 0.03;
     pub(crate) const SOFT_ROUND: f64 = 0.1;
-    /// Shift of the starting slacks, over the largest violation: above one, so that all are inside their cones. At a tenth 8
-    /// answers are lost.
+    /// Shift of the starting slacks, over their largest violation. It exceeds 1, so that all are
+    /// inside their cones. With a tenth, 8 solutions are lost.
     pub(crate) const ROOM: f64 = 1.1;
-    /// Shift of the starting multipliers, over the largest violation of theirs: above one, so that all are inside their cones. Ten
-    /// times larger one answer is lost, at a tenth 8.
+    /// Shift of the starting multipliers, over their largest violation. It exceeds 1, so that all
+    /// are inside their cones. With ten times the value one solution is lost, with a tenth 8.
     pub(crate) const PUSH: f64 = 1.5;
     /// Least slack and multiplier at the start, as a share of the largest.
     pub(crate) const INSIDE: f64 = 1e-4;
-    /// Step length that one of Gondzio's corrections tries to add.
+    /// Increase of the step length that each Gondzio correction aims at.
     pub(crate) const GONDZIO_ADD: f64 = 0.3;
-    /// Share of [`GONDZIO_ADD`] that a correction must gain for another one to follow.
+    /// Fraction of [`GONDZIO_ADD`] that a correction must gain for another one to follow.
     pub(crate) const GONDZIO_GAIN: f64 = 0.1;
     /// Step length from which on no Gondzio correction is made.
     pub(crate) const GONDZIO_ENOUGH: f64 = 0.92;
-    /// Complementarity products over their target, between which Gondzio's corrections leave them as they are.
+    /// Lower and upper bound of complementarity products, over their target, between which Gondzio
+    /// corrections leave them unchanged.
     pub(crate) const GONDZIO_PRODUCTS: [f64; 2] = [0.1, 10.0];
-    /// Complementarity gap, the mean product of slack and multiplier as a share of force times speed, at which the crossover to an
-    /// active set is tried, and below it that of the second try. Ten times smaller, recorded programs take 7 % more work; ten times
-    /// larger, residuals are up to twice as large.
+    /// Complementarity gap at which the crossover to an active set is tried: the mean product of
+    /// slack and multiplier, as a share of force times speed. The next constant applies to the
+    /// second try. With a tenth, recorded programs take 7 % more work; with ten times the value,
+    /// residuals are up to twice as large.
     pub(crate) const PRODUCT: f64 = 1e-14;
     pub(crate) const PRODUCT_LEAST: f64 = 1e-18;
-    /// Complementarity gap, the mean product as a share of force times speed, at the end in units of the contacts. Ten times larger,
-    /// hard problems take 3 % more work.
+    /// Complementarity gap at which the iteration in units of the cones ends: the mean product, as
+    /// a share of force times speed. With ten times the value, hard problems take 3 % more work.
     pub(crate) const PRODUCT_IN_UNITS: f64 = 1e-13;
-    /// Complementarity gap, as a share of the accuracy asked for, at which an approximate answer is first checked, and below it the
-    /// factor of that gap after each check that fails.
+    /// Complementarity gap at which an approximate solution is first checked, as a share of the
+    /// accuracy asked for. The next constant is the factor of that gap after each failed check.
     pub(crate) const PRODUCT_FIRST: f64 = 0.3;
     pub(crate) const PRODUCT_NEXT: f64 = 0.1;
-    /// Share of the accuracy asked for at which all of the interior point's own residuals end it at once: the rest is for rounding
-    /// between its numbers and those of the answer.
+    /// Fraction of the accuracy asked for at which the interior point's own residuals end it. The
+    /// remainder allows for rounding between its residuals and those of the written solution.
     pub(crate) const WITHIN: f64 = 0.9;
-    /// Compliance of rows, over the inverse of the largest diagonal entry of the cost: a dual regularisation, which selects the
-    /// smallest-norm multipliers. Ten times larger or smaller, hard problems take 4 % more work.
+    /// Compliance of rows, over the inverse of the largest diagonal entry of the cost: a dual
+    /// regularisation, which selects the smallest-norm multipliers. With ten times the value or a
+    /// tenth, hard problems take 4 % more work.
     pub(crate) const COMPLIANCE: f64 = 1e-7;
-    /// Error of an interior point that got stuck, as a share of forces and speeds, from which on a program with a variable without
-    /// cost may well have no answer.
+    /// Residual of a stalled interior point, as a share of forces and speeds, from which on a
+    /// program with a variable without cost is tested for infeasibility and unboundedness.
     pub(crate) const LOST: f64 = 1e-6;
 }
 
-/// The homogeneous embedding in twice the digits.
+/// Homogeneous self-dual embedding in double-double arithmetic.
 pub(crate) mod embedding {
-    /// Residuals at which the embedding has an answer, as shares of the largest offset and force: `f64` has no more digits. Ten times
-    /// larger one answer is lost.
+    /// Residuals at which the embedding has converged, as shares of the largest offset and force.
+    /// They are below the resolution of `f64`. With ten times the value one solution is lost.
     pub(crate) const SOLVED: f64 = 1e-17;
-    /// Errors of a Farkas certificate or a ray before it is rounded to `f64`, as shares of what it proves.
+    /// Residuals of a Farkas certificate or a ray before it is rounded to `f64`, relative to the
+    /// quantity that must be positive.
     pub(crate) const PROVEN: f64 = 1e-11;
-    /// Diagonal shift of the cost, taken back by refinement. Ten times larger or smaller, one answer is lost and two are won.
+    /// Diagonal regularisation of the cost, corrected by iterative refinement. With ten times the
+    /// value or a tenth, one solution is lost and two are gained.
     pub(crate) const SHIFT: f64 = 1e-22;
     /// Least pivot, as a share of its diagonal entry: the rounding of 32 digits.
     pub(crate) const LEAST_PIVOT: f64 = 1e-30;
-    /// Multiplier, as a share of its slack, below which its row may be inactive.
+    /// Multiplier below which its row may be inactive, as a share of its slack.
     pub(crate) const IDLE: f64 = 1e-3;
 }
 
-/// Units of variables and rows in which the contacts of an island are alike.
+/// Units of variables and rows that equilibrate the cones of an island.
 pub(crate) mod units {
-    /// Least of the blocks' largest Jacobian entries, as a share of the largest of all, where all rows come in one unit: some
-    /// direction of a free body always has more. Ten times larger, programs take 3 to 4 % more work.
+    /// Least ratio of a block's largest Jacobian entry to the largest entry of all blocks at which
+    /// all rows count as given in one unit. With ten times the value, programs take 3 to 4 % more
+    /// work.
     pub(crate) const ALIKE: f64 = 0.3;
-    /// Jacobian entry that is rounding, as a share of the largest of its block: no contact touches such a variable.
+    /// Jacobian entry that is rounding, as a share of the largest of its block. Such a variable
+    /// counts as untouched by the cone.
     pub(crate) const BY_CHANCE: f64 = 1e-15;
-    /// Largest over least unit of an island's rows up to which they count as even, so that rows of a patch may contradict one
-    /// another as much as where all have one unit. Ten times larger or smaller, hard problems take 4 % more work; smaller,
-    /// residuals are up to 3 times as large.
+    /// Ratio of the largest to the least unit of an island's rows up to which they count as even.
+    /// Even rows are allowed the same inconsistency as rows in one unit. With ten times the value
+    /// or a tenth, hard problems take 4 % more work; with a tenth, residuals are up to 3 times as
+    /// large.
     pub(crate) const EVEN: f64 = 30.0;
 }
 
-/// The check of an answer of a cone program, in units of the island's contacts. Its speed is the largest variable or offset of the
-/// island, its force the largest of cost, Huber terms and contacts.
+/// Check of a cone program's solution, in units of the island's cones. The island's speed is its
+/// largest variable or offset. Its force is the largest of cost, Huber terms and multipliers.
 pub(crate) mod check {
     /// Acceptable violation of a row, as a share of the largest of its terms `|E_jr| (|b_r| + Σ |J_ri x_i|)`.
     pub(crate) const ROW: f64 = 1e-8;
-    /// Acceptable violation of a row, as a share of the island's speed: rows of a patch contradict one another by so much.
+    /// Acceptable violation of a row, as a share of the island's speed. Dependent rows may be
+    /// inconsistent by this much.
     pub(crate) const TOUCHING: f64 = 1e-8;
-    /// [`TOUCHING`] of islands whose rows have uneven units, which are known only roughly.
+    /// Value of [`TOUCHING`] for islands whose rows have uneven units, which are known only
+    /// roughly.
     pub(crate) const TOUCHING_UNEVEN: f64 = 1e-9;
-    /// Violation that counts as zero in an island without cost, as a share of its force over the largest diagonal entry of the
-    /// program's cost: the island has no natural speed of its own.
+    /// Violation that counts as zero on an island without cost, as a share of its force over the
+    /// largest diagonal entry of the program's cost. Such an island has no natural speed of its
+    /// own.
     pub(crate) const ISLAND_WITHOUT_COST: f64 = 2e-12;
-    /// Violation that counts as zero in a program without cost, in the caller's unit: there is nothing to compare it with.
+    /// Violation that counts as zero in a program without cost, in the caller's unit, because there
+    /// is no reference speed.
     pub(crate) const AT_REST_WITHOUT_COST: f64 = 1e-18;
     /// Error of a round cone's multiplier, `‖z_1‖ ≤ (1 + CONE) z_0`.
     pub(crate) const CONE: f64 = 1e-9;
-    /// Multiplier that counts as zero, as a share of the island's force: its slack may be any.
+    /// Multiplier that counts as zero, as a share of the island's force. Its slack may have any
+    /// value.
     pub(crate) const IDLE: f64 = 1e-8;
     /// Product `|u z|` that counts as zero, as a share of the island's force times its speed.
     pub(crate) const PRODUCT: f64 = 1e-14;
-    /// Edge of `E J` that cancels: its largest entry over that of the sums of magnitudes. Below it the entry is the edge's size.
+    /// Ratio of an edge's largest entry of `E J` to the largest sum of magnitudes of its terms,
+    /// below which the edge counts as cancelling. The size of a cancelling edge is that entry.
     pub(crate) const CANCELLED: f64 = 0.1;
-    /// Residual of stationarity, as a share of the island's force; of the variable's own terms where no contact touches it.
+    /// Acceptable residual of stationarity, as a share of the island's force. For a variable
+    /// without cones it is a share of the variable's own terms.
     pub(crate) const BALANCE: f64 = 3e-9;
-    /// Residual of stationarity that is rounding of a variable without contacts, as a share of the forces on its block, each over
-    /// the root of its curvature: the variable may have hardly any force of its own.
+    /// Rounding error of stationarity of a variable without cones, as a share of the forces on its
+    /// block, each over the root of its curvature. The variable's own force may be much smaller.
     pub(crate) const BALANCE_ROUNDING: f64 = 1e-14;
-    /// Contact forces count at most as this multiple of the forces of cost and Huber terms; and the terms of the cost at most as
-    /// this multiple of their sum: along a direction of small curvature they grow without end.
+    /// Multipliers count in the reference force at most as this multiple of the forces of cost and
+    /// Huber terms. The terms of the cost count at most as this multiple of their sum, because they
+    /// grow without bound along directions of small curvature.
     pub(crate) const FORCE_RATIO: f64 = 1e5;
-    /// Largest over least normal row up to which the quick test of an island applies, which works in the caller's units.
+    /// Ratio of the largest to the least normal row up to which the quick check of an island
+    /// applies, which works in the caller's units.
     pub(crate) const QUICK_SPREAD: f64 = 1e3;
-    /// Residual of stationarity in the quick test, as a share of the largest force in the caller's units.
+    /// Acceptable residual of stationarity in the quick check, as a share of the largest force in
+    /// the caller's units.
     pub(crate) const QUICK_BALANCE: f64 = 1e-11;
-    /// Violation of a row in the quick test, as a share of the speeds times the least over the largest normal row.
+    /// Acceptable violation of a row in the quick check, as a share of the speeds times the least
+    /// over the largest normal row.
     pub(crate) const QUICK_TOUCHING: f64 = 5e-10;
-    /// Violation of a row in the quick test where the normal rows are alike, see [`QUICK_ALIKE`], as a share of the offsets.
+    /// Acceptable violation of a row in the quick check where the normal rows are of like size (see
+    /// [`QUICK_ALIKE`]), as a share of the offsets.
     pub(crate) const QUICK_TOUCHING_ALIKE: f64 = 4e-9;
-    /// Least over largest normal row, body by body, from which on rows are alike: their units make no difference.
+    /// Ratio of the least to the largest normal row of each block from which on rows count as being
+    /// of like size, so that their units make no difference.
     pub(crate) const QUICK_ALIKE: f64 = 0.5;
-    /// Share of [`ROW`] that the quick test allows: it adds terms in another order.
+    /// Fraction of [`ROW`] that the quick check allows, because it adds terms in another order.
     pub(crate) const QUICK_SHARE: f64 = 0.999;
-    /// Largest ratio of the quick test's speed, the largest slack or offset, to that of the whole check.
+    /// Largest ratio of the quick check's speed (the largest slack or offset) to the speed of the
+    /// full check.
     pub(crate) const QUICK_SPEED: f64 = 10.0;
 }
 
-/// Linear complementarity, in scaled data whose entries are around one.
+/// Linear complementarity problems, in scaled data whose entries are about 1.
 pub(crate) mod lcp {
-    /// Acceptable error of a row in scaled units where its terms all but vanish.
+    /// Acceptable error of a row in scaled units where its terms nearly vanish.
     pub(crate) const SCALED: f64 = 1e-15;
     /// Least entry that the ratio test divides by, as a share of the largest of its column.
     pub(crate) const ENTRY: f64 = 1e-9;
@@ -593,13 +709,13 @@ pub(crate) mod lcp {
     pub(crate) const TIE: f64 = 1e-11;
     /// Difference of two perturbed ratios in the lexicographic order that counts as a tie, as a share of the larger one.
     pub(crate) const LEXICOGRAPHIC_TIE: f64 = 1e-10;
-    /// Pivot of the first basis below which two pairs at once are tried; and least size with which perturbed ratios are compared,
-    /// as a share of the pivot entries.
+    /// Pivot of the crash basis below which 2 × 2 pivots are tried. Also the least size with which
+    /// perturbed ratios are compared, as a share of the pivot entries.
     pub(crate) const WEAK: f64 = 1e-3;
-    /// Least pivot on the way to the first basis.
+    /// Least pivot on the way to the crash basis.
     pub(crate) const PIVOT: f64 = 1e-8;
-    /// Least constant of an equation without variables that counts as a contradiction.
+    /// Least constant of an equation without variables that makes it inconsistent.
     pub(crate) const CONSTANT: f64 = 1e-10;
-    /// Largest pivot of a basis that is singular.
+    /// Largest pivot at which a basis counts as singular.
     pub(crate) const SINGULAR: f64 = 1e-13;
 }

@@ -1,11 +1,12 @@
-//! Vectors aligned to cache lines: no eight numbers from a multiple of eight lie in two lines.
+//! Vectors aligned to cache lines: eight numbers from an index that is a multiple of eight share
+//! one line.
 
 use std::ops::{Deref, DerefMut};
 
-/// Numbers in a cache line.
+/// Number of `f64` in a cache line.
 pub(crate) const LINE: usize = 8;
 
-/// A growing vector whose first number is the first of a cache line.
+/// Growable vector whose first entry is at the start of a cache line.
 #[derive(Debug, Default)]
 pub(crate) struct Aligned {
     all: Vec<f64>,
@@ -18,11 +19,12 @@ impl Aligned {
         self.len = 0;
     }
 
-    /// Becomes `len` long; new entries are zero.
+    /// Resizes to `len` entries; new entries are zero.
     pub fn resize(&mut self, len: usize) {
         if self.at + len > self.all.len() {
             let mut all = vec![0.0; len.max(2 * self.all.len()) + LINE];
-            // more than `LINE` where no address is known: not aligned then, and still correct
+            // `align_offset` may fail, with a value above `LINE`: unaligned memory is then used,
+            // which is correct but slower
             let at = all.as_ptr().align_offset(LINE * size_of::<f64>()).min(LINE);
             all[at..at + self.len].copy_from_slice(self);
             (self.all, self.at) = (all, at);

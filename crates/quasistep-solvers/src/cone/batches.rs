@@ -1,27 +1,29 @@
-//! Cones of like shape, four at a time: each number of a cone lies beside those of three others, so that a
-//! sweep over cones has nothing to sum across lanes but the products with `J`.
+//! Batches of four cones of equal shape. Corresponding numbers of four cones are interleaved, so
+//! that a sweep over cones sums across SIMD lanes only in products with `J`.
 
 use crate::cone::kernels::Lane;
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Island, Structure};
 use std::ops::Range;
 
-/// Four cones with the same number of rows, over blocks of the same sizes; where there are fewer, the last ones are padding.
+/// Four cones with equal numbers of rows over blocks of equal sizes. If there are fewer than four,
+/// the last lanes are padding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     pub shape: Shape,
-    /// Numbers of the cones; padding repeats the first.
+    /// Indices of the cones; padding repeats the first.
     pub cones: [u32; LANES],
     pub count: u32,
-    /// First of its `m` entries in a vector over rows.
+    /// Index of the first of `m` entries in a vector over rows.
     pub at: u32,
-    /// First of its entries of `E`: `k × m`, or `m` of a round cone.
+    /// Index of the first entry of `E`: `k × m` entries of a pyramid, `m` of a round cone.
     pub E_at: u32,
-    /// First of its `k` offsets.
+    /// Index of the first of `k` offsets.
     pub b_at: u32,
-    /// First of the `m × m` entries of `W⁻²` of a round cone.
+    /// Index of the first of `m × m` entries of `W⁻²`, for round cones.
     pub D_at: u32,
-    /// Per cone, the first lane of its Jacobian, and the first lanes of its sides in `x`.
+    /// For each cone, the index of its Jacobian's first lane, and of the first lanes of its blocks
+    /// in `x`.
     pub J: [u32; LANES],
     pub x: [[u32; 2]; LANES],
 }
@@ -30,10 +32,10 @@ pub(crate) struct Batch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub round: bool,
-    /// Rows of `J`, and of `E`.
+    /// Number of rows of `J`, and of `E`.
     pub k: u32,
     pub m: u32,
-    /// Lanes of the one or two sides; `None` for cones with more.
+    /// Numbers of lanes of the one or two blocks; `None` for cones with more blocks.
     pub sides: Option<[u32; 2]>,
 }
 
@@ -49,27 +51,27 @@ impl Shape {
     }
 }
 
-/// All batches of a program, island by island, and the data of their cones.
+/// All batches of a program, sorted by island, with the data of their cones.
 #[derive(Debug, Default)]
 pub(crate) struct Batches {
     all: Vec<Batch>,
-    /// First panel of each island, and the end of its batches.
+    /// For each island, its first panel and the end of its batches.
     islands: Vec<(u32, u32)>,
     pub E: Vec<Lane>,
     pub b: Vec<Lane>,
-    /// Lanes of a vector over rows, and of all `W⁻²`.
+    /// Number of lanes of a vector over rows, and of all `W⁻²`.
     pub rows: usize,
     pub D_len: usize,
-    /// Batches that may take more cones.
+    /// Indices of batches that may take more cones.
     open: Vec<u32>,
 }
 
-/// By the number of cones in a batch: one in their lanes, zero in those of the padding.
+/// Lane masks by the number of cones in a batch: 1 in lanes of cones, 0 in lanes of padding.
 pub(crate) const LIVE: [Lane; LANES + 1] =
     [[0.0; LANES], [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [1.0; LANES]];
 
 impl Batches {
-    /// Takes the cones of a program.
+    /// Distributes the cones of a program over batches.
     pub fn fill(&mut self, p: &ConeProgram, s: &Structure) {
         self.all.clear();
         self.islands.clear();
@@ -168,7 +170,7 @@ impl Batches {
     }
 }
 
-/// The entries of some batches in a vector over rows.
+/// Range of some consecutive batches in a vector over rows.
 pub(crate) fn span(batches: &[Batch]) -> Range<usize> {
     match (batches.first(), batches.last()) {
         (Some(a), Some(b)) => a.at as usize..(b.at + b.shape.m) as usize,
@@ -176,7 +178,7 @@ pub(crate) fn span(batches: &[Batch]) -> Range<usize> {
     }
 }
 
-/// Copies the entries of some batches to a padded vector over rows.
+/// Copies the entries of some batches to a padded vector over the program's rows.
 pub(crate) fn spread(p: &ConeProgram, batches: &[Batch], from: &[Lane], to: &mut [f64]) {
     for batch in batches {
         let from = &from[batch.at as usize..][..batch.shape.m as usize];

@@ -1,8 +1,8 @@
-//! The check of an answer: KKT residuals row by row and variable by variable, beside the terms of each and beside
-//! the forces and speeds of the island.
+//! Check of a solution: KKT residuals row by row and variable by variable. Each is compared with
+//! its own terms and with the forces and speeds of its island.
 //!
-//! Rows and variables of one problem may have any units: an error says nothing beside a number of
-//! another row, unless both are in units of the island's contacts ([`Units`]).
+//! Rows and variables of one program may have different units. So residuals of two rows are
+//! comparable only in units of the island's cones ([`Units`]).
 
 use crate::cone::kernels::{self, Allowed, Isa, KktNorms};
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
@@ -17,7 +17,8 @@ use crate::tolerances::newton_of_cones::{NOISE_AT_REST, TOUCHING_AT_REST};
 use crate::tolerances::units::EVEN;
 use crate::tolerances::{DIVERGED, ROUNDING};
 
-/// A point in padded layout: `x`, `u = A x − b`, multipliers, `g = P x + c + ∇huber − Aᵀ z`.
+/// A point in padded layout: `x`, slacks `u = A x − b`, multipliers, and stationarity residual `g =
+/// P x + c + ∇huber − Aᵀ z`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point<'a> {
     pub x: &'a [f64],
@@ -26,19 +27,20 @@ pub(crate) struct Point<'a> {
     pub g: &'a [f64],
 }
 
-/// Memory of [`holds`]. Sums are over the terms of stationarity, one entry for each padded variable.
+/// Scratch memory of [`holds`]. The vectors are sums over terms of stationarity, one entry for each
+/// padded variable.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     units: Units,
     /// `|c_i| + Σ_j |P_ij x_j| + |∇huber_i|`.
     own: Vec<f64>,
-    /// `Σ |J_ri f_r|` over the contacts' forces `f`.
+    /// `Σ |J_ri f_r|` over the cones' forces `f = Eᵀ z`.
     pushes: Vec<f64>,
     /// `|c_i| + |Σ_j P_ij x_j| + |∇huber_i|`.
     felt: Vec<f64>,
 }
 
-/// Sizes that errors on an island are compared with, in units of its contacts.
+/// Reference sizes of an island, in units of its cones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
     speed: f64,
@@ -48,12 +50,12 @@ struct Around {
     at_rest: f64,
     /// Violation that counts as zero, in the caller's unit.
     nothing: f64,
-    /// Multiplier above which rows are inconsistent.
+    /// Multiplier above which rows count as inconsistent.
     without_end: f64,
 }
 
-/// A quick sufficient test for [`holds`], from the KKT residual norms `e` of an island of pyramids. Most answers pass it, often
-/// without a sweep over the rows.
+/// Quick sufficient test for [`holds`], from the KKT residual norms `e` of an island of pyramids.
+/// Most solutions pass it, often without a sweep over the rows.
 pub(crate) fn clearly_holds(
     isa: Isa,
     p: &ConeProgram,
@@ -71,7 +73,7 @@ pub(crate) fn clearly_holds(
         && e.stationarity <= QUICK_BALANCE * e.force;
     let groups = &s.groups[island.first_group as usize..island.last_group as usize];
     let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
-    // a variable without contacts is measured by its own forces, not by those of the island
+    // the reference force of a variable without cones is its own, not that of the island
     let balanced = |panel: &Panel| {
         (0..panel.dim).all(|i| {
             let at = (panel.x_at + i) as usize;
@@ -86,7 +88,7 @@ pub(crate) fn clearly_holds(
         return true;
     }
     let hold = |by_size: f64| {
-        // `row_holds` adds in another order: allow a little less than it does
+        // `row_holds` adds in another order: allow slightly less than it does
         let allowed = Allowed { of_terms: QUICK_SHARE * ROW, by_size, anyway: slack };
         kernels::rows_hold(isa, p, groups, allowed, point.x, point.z, point.u)
     };
@@ -102,10 +104,10 @@ pub(crate) fn clearly_holds(
     }
 }
 
-/// Whether a contact moves variable `i` of a block by more than `least`.
+/// Whether some cone's Jacobian has an entry above `least` for variable `i` of a block.
 fn is_touched(p: &ConeProgram, groups: &[Group], block: u32, i: usize, least: f64) -> bool {
     groups.iter().any(|group| {
-        // all cones of a group are over the same blocks
+        // all cones of a group act on the same blocks
         let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
         let Some(side) = p.sides_of(&cones[0]).iter().find(|side| side.block == block) else {
             return false;
@@ -119,13 +121,13 @@ fn is_touched(p: &ConeProgram, groups: &[Group], block: u32, i: usize, least: f6
     })
 }
 
-/// Largest magnitude; NaN is left out.
+/// Largest magnitude of the entries; NaN is ignored.
 fn largest(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |m, v| m.max(v.abs()))
 }
 
-/// True if the point is optimal to the digits that its terms have; violations up to `nothing`, in the caller's unit, count as
-/// zero.
+/// Whether the point is optimal up to rounding of its terms. Violations up to `nothing`, in the
+/// caller's unit, count as zero.
 pub(crate) fn holds(
     p: &ConeProgram,
     s: &Structure,
@@ -133,7 +135,7 @@ pub(crate) fn holds(
     nothing: f64,
     memory: &mut Memory,
 ) -> bool {
-    // rows without variables have a fixed slack
+    // rows without variables have constant slacks
     let alone = s.islands.last().map_or(0, |island| island.last_group as usize);
     let around = Around { nothing, without_end: f64::INFINITY, ..Around::default() };
     let all_alone = s.groups[alone..].iter().all(|group| {
@@ -166,7 +168,7 @@ pub(crate) fn holds(
                 let mut variables = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
                 variables.all(|i| {
                     let (g, unit) = (point.g[i].abs(), memory.units.variable[i]);
-                    // written so that NaN fails
+                    // the condition is false for NaN
                     if unit > 0.0 {
                         g * unit <= BALANCE * around.force
                     } else {
@@ -178,7 +180,7 @@ pub(crate) fn holds(
 }
 
 impl Memory {
-    /// Makes room for a program.
+    /// Allocates memory for a program.
     pub fn reserve(&mut self, p: &ConeProgram) {
         self.units.reserve(p);
         for v in [&mut self.own, &mut self.pushes, &mut self.felt] {
@@ -186,7 +188,7 @@ impl Memory {
         }
     }
 
-    /// Units of an island's variables in which its contacts are alike; zero for variables that no contact touches.
+    /// Units of an island's variables that equilibrate its cones; zero for variables without cones.
     pub fn units_of(&mut self, p: &ConeProgram, s: &Structure, island: &Island) -> &[f64] {
         self.units.fill(p, s, island);
         &self.units.variable
@@ -240,8 +242,9 @@ impl Memory {
         }
     }
 
-    /// Whether the residual `g` of variable `i`, which no contact touches, is small beside its own forces and beside those on its
-    /// block, each over the root of its curvature; or is rounding of the latter.
+    /// Whether the stationarity residual `g` of variable `i`, which no cone touches, is acceptable.
+    /// It is compared with the variable's own forces and with those on its block, each over the
+    /// root of its curvature. It also passes if it is rounding of the latter.
     fn is_balanced(&self, p: &ConeProgram, panel: &Panel, i: usize, g: f64) -> bool {
         let block = &p.blocks[panel.block as usize];
         let root = |at: usize| {
@@ -257,7 +260,7 @@ impl Memory {
             }
         }
         let around = felt * own;
-        // without curvature of its own it is compared with its own forces alone
+        // a variable without curvature is compared with its own forces only
         let balanced =
             g <= BALANCE * self.own[i] && (!(own > 0.0) || g <= BALANCE * FORCE_RATIO * around);
         balanced || g <= BALANCE_ROUNDING * around
@@ -319,7 +322,7 @@ impl Memory {
             }
         }
         let natural = if stiff > 0.0 { force / stiff } else { 0.0 };
-        // an island without cost is measured by the largest curvature of the program
+        // the reference curvature of an island without cost is the largest of the program
         let rest = if stiff > 0.0 {
             0.0
         } else if heaviest > 0.0 {
@@ -333,7 +336,7 @@ impl Memory {
         Around {
             speed,
             at_rest,
-            // multipliers that diverge must not make every error look small
+            // diverging multipliers must not make every residual relatively small
             force: force.max(all.max(push).min(FORCE_RATIO * force)),
             touching: if even { TOUCHING } else { TOUCHING_UNEVEN },
             nothing: nothing.max(rest),
@@ -342,7 +345,8 @@ impl Memory {
     }
 }
 
-/// Whether slacks and multipliers of a cone are feasible and complementary; `unit` is that of its rows, 0 for rows of zeros.
+/// Whether slacks and multipliers of a cone are feasible and complementary. `unit` is the factor of
+/// the cone's rows, 0 for rows of zeros.
 fn row_holds(
     p: &ConeProgram,
     cone: &ConeData,
@@ -353,7 +357,7 @@ fn row_holds(
     let rows = cone.at as usize..(cone.at + cone.m) as usize;
     let (u, z) = (&point.u[rows.clone()], &point.z[rows]);
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    // in the caller's units; rows of zeros have none
+    // in the caller's units; rows of zeros have no unit
     let force = around.force * unit;
     let [speed, at_rest] =
         [around.speed, around.at_rest].map(|v| if unit > 0.0 { v / unit } else { 0.0 });
@@ -361,17 +365,17 @@ fn row_holds(
         error.outside <= slack && (idle || error.product <= slack * error.push)
     };
     let near = |error: &Error, own: f64, terms: f64| {
-        // a multiplier that counts as zero may have any slack
+        // if the multiplier counts as zero, the slack may have any value
         let idle = error.push * own <= IDLE * force;
         let slack = around.nothing + at_rest * own + ROW * terms;
         fits(error, slack, idle)
             || fits(error, slack + around.touching * speed * own, idle)
-            // slack and multiplier may both be small
+            // both slack and multiplier may be small
             || error.outside <= slack && error.product <= PRODUCT * around.force * around.speed
     };
     let mut all = Error { outside: f64::NEG_INFINITY, ..Error::default() };
     if cone.round {
-        // written so that NaN fails
+        // the condition is true for NaN, which fails the check
         if !(norm(&z[1..]) <= z[0] * (1.0 + CONE) + ROUNDING * force) {
             return false;
         }
@@ -387,7 +391,7 @@ fn row_holds(
             all.push = all.push.max(*z);
         }
     }
-    // multipliers that diverge belong to inconsistent rows
+    // diverging multipliers indicate inconsistent rows
     if unit > 0.0 && all.push > around.without_end * unit {
         return false;
     }
@@ -403,7 +407,7 @@ fn row_holds(
         let [size, terms_of_edge] = terms.of_edge(p, cone, j);
         let own = if terms.size > 0.0 { size / terms.size } else { 0.0 };
         let left = left_of_edge(p, cone, j);
-        // an edge that cancels is allowed rounding: its own, and what the quick test counts as such
+        // a cancelling edge is allowed rounding: its own, and that which the quick check allows
         let rounding = ROUNDING / ROW * (terms_of_edge + QUICK_SPEED * speed);
         let terms = (terms_of_edge * left).max(if left < 1.0 { rounding } else { 0.0 });
         near(&Error { outside: -u, product: (u * z).abs(), push: *z }, own * left, terms)
@@ -416,10 +420,11 @@ pub(crate) fn may_cancel(p: &ConeProgram, cone: &ConeData) -> bool {
     cone.k > 1 && dims.sum::<usize>() <= LANES
 }
 
-/// Largest entry of edge `j` of `E J` over that of its sums of magnitudes; one unless the terms cancel.
+/// Ratio of the largest entry of edge `j` of `E J` to the largest sum of magnitudes of its terms; 1
+/// unless terms cancel.
 ///
-/// An edge normal to a slider's axis has an `E J` near zero though `E` and `J` are not: an error that is small beside them moves
-/// the slider far.
+/// An edge across the only direction in which its block can move has an `E J` near zero although
+/// `E` and `J` are not. A violation that is small beside `E` and `J` is then large beside `E J`.
 fn left_of_edge(p: &ConeProgram, cone: &ConeData, j: usize) -> f64 {
     if !may_cancel(p, cone) {
         return 1.0;
@@ -439,7 +444,7 @@ fn left_of_edge(p: &ConeProgram, cone: &ConeData, j: usize) -> f64 {
     if left < CANCELLED * all { left / all } else { 1.0 }
 }
 
-/// Residuals of a row or a cone: violation, complementarity product, and the multiplier that they belong to.
+/// KKT residuals of a row or a cone (violation, complementarity product), and the multiplier.
 #[derive(Default)]
 struct Error {
     outside: f64,
@@ -447,11 +452,12 @@ struct Error {
     push: f64,
 }
 
-/// Terms of a cone's slacks: for every row of its Jacobian the largest entry, and `|b_r| + Σ |J_ri x_i|`.
+/// Sizes of the terms of a cone's slacks: for every row of its Jacobian the largest entry, and
+/// `|b_r| + Σ |J_ri x_i|`.
 struct Terms {
     entry: [f64; MAX_ROWS],
     sum: [f64; MAX_ROWS],
-    /// Largest size of an edge, see [`of_edge`](Self::of_edge).
+    /// Largest size of an edge; see [`of_edge`](Self::of_edge).
     size: f64,
 }
 
@@ -476,7 +482,8 @@ impl Terms {
         terms
     }
 
-    /// Size of edge `j`, its largest `|E_rj J_ri|` at most, and its largest term `|E_rj| (|b_r| + Σ |J_ri x_i|)`.
+    /// Size of edge `j`, an upper bound of its largest `|E_rj J_ri|`; and its largest term `|E_rj|
+    /// (|b_r| + Σ |J_ri x_i|)`.
     fn of_edge(&self, p: &ConeProgram, cone: &ConeData, j: usize) -> [f64; 2] {
         let (mut size, mut terms) = (0.0_f64, 0.0_f64);
         for r in 0..cone.k as usize {

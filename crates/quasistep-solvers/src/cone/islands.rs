@@ -1,4 +1,4 @@
-//! Islands by the interior point, one after another or on threads.
+//! Interior point and crossover on every island, sequentially or on several threads.
 
 use crate::budget::Budget;
 use crate::cone::interior::{Goal, Interior, Outcome};
@@ -8,19 +8,20 @@ use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Island, Structure};
 use crate::tolerances::interior::{COMPLIANCE, LOST, PRODUCT, PRODUCT_LEAST};
 
-/// Most active sets of a crossover, after the first end of the interior point and after the second.
+/// Largest number of active sets that a crossover tries, after the first and after the second end
+/// of the interior point.
 const SETS: [u32; 2] = [3, 10];
-/// Cones of the second largest island from which a thread is worth its start.
+/// Number of cones of the second largest island from which on starting threads pays.
 const WORTH_A_THREAD: u32 = 100;
 
-/// Algorithms with memory of their own, for one thread.
+/// Interior point and Newton's method with the memory of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Worker {
     interior: Interior,
     newton: Newton,
 }
 
-/// Threads beside the caller's, and which of them an island is for.
+/// Workers of the additional threads, and the assignment of islands to threads.
 #[derive(Debug, Default)]
 pub(crate) struct Islands {
     workers: Vec<Worker>,
@@ -29,19 +30,20 @@ pub(crate) struct Islands {
     pub budget: Budget,
 }
 
-/// The program that the islands belong to.
+/// Program data and parameters that all islands share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Problem<'a> {
     pub isa: Isa,
     pub p: &'a ConeProgram,
     pub s: &'a Structure,
-    /// Whether to skip the crossover of an island whose interior point got stuck with an error above [`LOST`].
+    /// Whether to skip the crossover on an island whose interior point stalled with an error above
+    /// [`LOST`].
     pub may_end: bool,
 }
 
 impl Problem<'_> {
-    /// Interior point on an island, then crossover to an active set. False if the crossover fails; the interior point is in
-    /// `interior` all the same.
+    /// Runs the interior point on an island, then the crossover to an active set. Returns false if
+    /// the crossover fails; the interior point's last iterate is in `interior` in either case.
     fn solve(self, island: &Island, interior: &mut Interior, newton: &mut Newton) -> bool {
         let Self { isa, p, s, may_end } = self;
         let compliance = if island.cones > 0 { COMPLIANCE } else { 0.0 };
@@ -64,8 +66,9 @@ impl Problem<'_> {
 }
 
 impl Islands {
-    /// Solves every island of a problem on up to `threads` threads; false if a crossover failed. Points and
-    /// answers are in `interior` and `newton`, with the same bits whatever the threads.
+    /// Solves every island of a problem on up to `threads` threads; returns false if a crossover
+    /// failed. Iterates and solutions are in `interior` and `newton`. They do not depend on the
+    /// number of threads.
     pub fn solve(
         &mut self,
         problem: Problem<'_>,
@@ -131,7 +134,7 @@ impl Islands {
         solved
     }
 
-    /// Gives every island, the largest first, to the thread with the least work.
+    /// Assigns islands to threads: the largest first, each to the thread with the least work.
     fn share(&mut self, s: &Structure, threads: usize) {
         let Self { workers, thread_of, load, budget } = self;
         while workers.len() < threads - 1 {

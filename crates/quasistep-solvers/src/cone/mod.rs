@@ -1,4 +1,5 @@
-//! Cone programs over blocks of variables: the structure of contact problems, kept.
+//! Cone programs over blocks of variables, whose block structure is analysed once and kept while it
+//! does not change.
 
 pub(crate) mod aligned;
 mod batches;

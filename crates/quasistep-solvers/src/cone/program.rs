@@ -1,15 +1,15 @@
-//! The problem: block-diagonal cost, and cones over small Jacobians of a few blocks.
+//! Cone program: block-diagonal cost, and cones over small Jacobians of a few blocks.
 
 use crate::cone::aligned::{Aligned, LINE};
 use crate::qp::{Reason, Residuals, Saturation};
 
-/// Lanes that every block's columns and every cone's rows are padded to.
+/// SIMD lanes; the columns of every block and the rows of every cone are padded to multiples of it.
 pub(crate) const LANES: usize = 4;
 
-/// Most rows of a cone's Jacobian.
+/// Largest number of rows of a cone's Jacobian.
 pub(crate) const MAX_ROWS: usize = 8;
 
-/// `n` rounded up to whole lanes.
+/// `n` rounded up to a multiple of [`LANES`].
 pub(crate) fn padded(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
@@ -28,17 +28,17 @@ pub(crate) fn padded(n: usize) -> usize {
 #[derive(Clone, Debug, Default)]
 pub struct ConeProgram {
     pub(crate) blocks: Vec<Block>,
-    /// Blocks of the cost, `dim × stride` row-major each, padding zero.
+    /// Cost of all blocks, each `dim × stride` row-major with zero padding.
     pub(crate) P: Vec<f64>,
-    /// Linear cost, padded.
+    /// Linear cost of all blocks, padded.
     pub(crate) c: Vec<f64>,
     pub(crate) cones: Vec<ConeData>,
     pub(crate) sides: Vec<Side>,
-    /// Per cone `k` rows, each with the padded columns of all sides one after another.
+    /// Jacobian of every cone: `k` rows, each with the padded columns of all its blocks.
     pub(crate) J: Aligned,
-    /// Offsets, padded.
+    /// Offsets of all cones, padded.
     pub(crate) b: Vec<f64>,
-    /// Per cone `Eᵀ`, `k × stride_z` row-major, padding zero.
+    /// `Eᵀ` of every cone, `k × stride_z` row-major with zero padding.
     pub(crate) E: Vec<f64>,
     pub(crate) saturations: Vec<Saturation>,
     /// Number of variables.
@@ -54,11 +54,11 @@ pub struct ConeProgram {
 /// Shape of a cone and its matrix `E`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cone<'a> {
-    /// `E (J x − b) ≥ 0`, entry by entry; `E` is row-major with as many columns as `J` has rows.
-    /// For a friction pyramid a row is `(1, mu d_j)`.
+    /// Pyramid or plain rows: `E (J x − b) ≥ 0`, entry by entry. `E` is row-major with as many
+    /// columns as `J` has rows. A row of a friction pyramid is `(1, mu d_j)`.
     Edges(&'a [f64]),
-    /// `s_0 ≥ ‖(s_1, …)‖` with `s = diag(E) (J x − b)`. For a round friction cone `E` is
-    /// `(1, mu, mu)`, with the ellipsoid of slip and spin `(1, mu, mu, mu_spin)`.
+    /// Second-order cone `s_0 ≥ ‖(s_1, …)‖` with `s = diag(E) (J x − b)`. A round friction cone has
+    /// `E = (1, mu, mu)`; with torsional friction it has `E = (1, mu, mu, mu_spin)`.
     Round(&'a [f64]),
 }
 
@@ -66,9 +66,9 @@ pub enum Cone<'a> {
 pub(crate) struct Block {
     pub dim: u32,
     pub stride: u32,
-    /// First entry in `x`.
+    /// Index of the first variable in `x`.
     pub first: u32,
-    /// First entry in a padded `x`.
+    /// Index of the first variable in a padded `x`.
     pub at: u32,
     pub P_at: u32,
 }
@@ -76,19 +76,19 @@ pub(crate) struct Block {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConeData {
     pub round: bool,
-    /// Rows of `J`.
+    /// Number of rows of `J`.
     pub k: u32,
-    /// Rows of `E`: entries of `s` and `z`.
+    /// Number of rows of `E`, and so of entries of `s` and `z`.
     pub m: u32,
     pub stride_z: u32,
-    /// Columns of `J`: the strides of all sides.
+    /// Number of columns of `J`: the sum of the strides of all blocks.
     pub width: u32,
     pub J_at: u32,
     pub b_at: u32,
     pub E_at: u32,
-    /// First entry in `z`.
+    /// Index of the first entry in `z`.
     pub first: u32,
-    /// First entry in a padded `z`.
+    /// Index of the first entry in a padded `z`.
     pub at: u32,
     pub first_side: u32,
     pub last_side: u32,
@@ -97,11 +97,11 @@ pub(crate) struct ConeData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     pub block: u32,
-    /// First column in the cone's `J`.
+    /// Index of the first column in the cone's `J`.
     pub column: u32,
 }
 
-/// The cone just added: its Jacobian and offset, all zero, to be filled in.
+/// Mutable view of a new cone. Its Jacobian and offset are zero and must be filled in.
 #[derive(Debug)]
 pub struct ConeMut<'a> {
     pub(crate) J: &'a mut [f64],
@@ -112,33 +112,36 @@ pub struct ConeMut<'a> {
 }
 
 impl ConeMut<'_> {
-    /// Row `row` of the Jacobian with respect to the block of side `side`.
+    /// Row `row` of the Jacobian with respect to block `blocks[side]`, one entry per variable of
+    /// the block.
     pub fn J(&mut self, side: usize, row: usize) -> &mut [f64] {
         let dim = self.blocks[self.sides[side].block as usize].dim as usize;
         let at = self.sides[side].column as usize + row * self.width;
         &mut self.J[at..at + dim]
     }
 
-    /// The Jacobian from its first entry with respect to the block of side `side`, and the stride of
-    /// its rows.
+    /// Jacobian with respect to block `blocks[side]`, from its first entry, and the stride of its
+    /// rows.
     pub fn J_rows(&mut self, side: usize) -> (&mut [f64], usize) {
         (&mut self.J[self.sides[side].column as usize..], self.width)
     }
 
-    /// The offset `b`, one entry per row of the Jacobian.
+    /// Offset `b`, one entry per row of the Jacobian.
     pub fn b(&mut self) -> &mut [f64] {
         self.b
     }
 }
 
 impl ConeProgram {
-    /// A program without variables.
+    /// A program without variables and cones.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Removes everything and starts with blocks of these sizes and zero cost. A block that a cone acts on needs at least one
-    /// variable, else the solve ends with [`Reason::Dimensions`].
+    /// Removes all cones and Huber terms, and starts with blocks of these sizes and zero cost.
+    ///
+    /// Every block that a cone acts on needs at least one variable; otherwise the solve ends with
+    /// [`Reason::Dimensions`].
     pub fn reset(&mut self, dims: impl IntoIterator<Item = usize>) {
         self.blocks.clear();
         self.cones.clear();
@@ -167,7 +170,7 @@ impl ConeProgram {
         self.c.resize(self.n_padded, 0.0);
     }
 
-    /// Becomes a copy of `other`, and keeps its memory.
+    /// Copies `other` and keeps the memory of `self`.
     pub(crate) fn copy(&mut self, other: &Self) {
         self.blocks.clone_from(&other.blocks);
         self.P.clone_from(&other.P);
@@ -182,30 +185,32 @@ impl ConeProgram {
         (self.m, self.m_padded) = (other.m, other.m_padded);
     }
 
-    /// Row `row` of the cost of a block; write the whole row, both triangles.
+    /// Row `row` of the cost of a block, one entry per variable of the block. Both triangles must
+    /// be written.
     pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
         let block = &self.blocks[block];
         let at = block.P_at as usize + row * block.stride as usize;
         &mut self.P[at..at + block.dim as usize]
     }
 
-    /// The linear cost of a block.
+    /// Linear cost of a block, one entry per variable of the block.
     pub fn c(&mut self, block: usize) -> &mut [f64] {
         let block = &self.blocks[block];
         &mut self.c[block.at as usize..(block.at + block.dim) as usize]
     }
 
-    /// Adds a spring with limited force; its index counts through all blocks.
+    /// Adds a Huber term. Its index counts the variables of all blocks.
     pub fn push_saturation(&mut self, saturation: Saturation) {
         self.saturations.push(saturation);
     }
 
-    /// Adds a cone over `blocks`, which must be distinct, with a Jacobian of `k` rows, 8 at the most: more
-    /// end the solve with [`Reason::Dimensions`].
+    /// Adds a cone over distinct `blocks`, with a Jacobian of `k` rows.
+    ///
+    /// More than 8 rows end the solve with [`Reason::Dimensions`].
     ///
     /// # Panics
     ///
-    /// If `E` does not fit `k`, or a block does not exist.
+    /// If the size of `E` does not fit `k`, or a block does not exist.
     pub fn push_cone(&mut self, cone: Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
         let (round, m) = match cone {
             Cone::Edges(E) => {
@@ -241,7 +246,7 @@ impl ConeProgram {
             self.sides.push(Side { block, column: width });
             width += self.blocks[block as usize].stride;
         }
-        // a row of whole cache lines begins at one; the rows of a group stay contiguous
+        // align rows of whole cache lines; the rows of a group stay contiguous
         let J_at = if width.is_multiple_of(LINE as u32) {
             self.J.len().next_multiple_of(LINE)
         } else {
@@ -273,7 +278,7 @@ impl ConeProgram {
         }
     }
 
-    /// Row `row` of the cost of a block, to read.
+    /// Row `row` of the cost of a block, one entry per variable of the block.
     pub fn P_row(&self, block: usize, row: usize) -> &[f64] {
         let block = &self.blocks[block];
         let at = block.P_at as usize + row * block.stride as usize;
@@ -285,7 +290,7 @@ impl ConeProgram {
         self.n
     }
 
-    /// Length of `z`: edges of all pyramids and dimensions of all round cones.
+    /// Length of `z`: the edges of all pyramids and the dimensions of all round cones.
     pub fn m(&self) -> usize {
         self.m
     }
@@ -295,13 +300,13 @@ impl ConeProgram {
         self.cones.len()
     }
 
-    /// Entries of `z` that belong to a cone.
+    /// Range of a cone's entries in `z`.
     pub fn rows_of(&self, cone: usize) -> std::ops::Range<usize> {
         let cone = &self.cones[cone];
         cone.first as usize..(cone.first + cone.m) as usize
     }
 
-    /// Place of variable `index` in a padded `x`.
+    /// Index of variable `index` in a padded `x`.
     pub(crate) fn padded_index(&self, index: u32) -> usize {
         let b = &self.blocks[self.block_of(index)];
         (b.at + index - b.first) as usize
@@ -312,7 +317,7 @@ impl ConeProgram {
         self.blocks.partition_point(|b| b.first <= index) - 1
     }
 
-    /// Whether every variable has a cost of its own, springs aside.
+    /// Whether every variable has a positive diagonal cost, without Huber terms.
     pub(crate) fn has_all_costs(&self) -> bool {
         self.blocks
             .iter()
@@ -340,7 +345,7 @@ impl ConeProgram {
 
     /// Checks that all numbers are finite.
     pub(crate) fn check_numbers(&self) -> Result<(), Reason> {
-        // a product with zero is zero unless a number is not finite
+        // a product with zero is zero only if the number is finite
         let finite = |v: &[f64]| {
             let mut sums = [0.0; 8];
             let (all, rest) = v.as_chunks::<8>();
@@ -362,10 +367,11 @@ impl ConeProgram {
         Ok(())
     }
 
-    /// Residuals of `z` and `s` as members of their cones; stationarity is left out.
+    /// Residuals of `z` and `s` with respect to their cones and to complementarity. Stationarity is
+    /// left zero.
     pub(crate) fn cone_residuals(&self, z: &[f64], s: &[f64]) -> Residuals {
         let mut r = Residuals::default();
-        // distance outside a round cone
+        // violation of a round cone
         let outside = |v: &[f64]| v[1..].iter().map(|x| x * x).sum::<f64>().sqrt() - v[0];
         for cone in &self.cones {
             let rows = cone.first as usize..(cone.first + cone.m) as usize;

@@ -1,14 +1,14 @@
-//! Certificates that a program has no answer: a ray along which the cost falls without end, or Farkas multipliers
-//! of inconsistent rows.
+//! Certificates that a program has no solution: a ray along which the cost decreases without bound,
+//! or Farkas multipliers of inconsistent rows.
 //!
-//! Each comes from a program that always has an answer, over the same blocks and cones in units of the contacts; the
-//! certificate is then checked in the caller's units:
+//! Each is the solution of an auxiliary program that is always solvable, over the same blocks and
+//! cones in units of the cones. The certificate is then checked in the caller's units.
 //!
-//! - **ray**: the point of the cone of all `d` with `P d = 0`, `A d ∈ K` that is nearest to `−c`; with limited
-//!   springs, which pull back with their limit, the one where `1/2 |d|² + cᵀd + Σ limit |d_k|` is least. Unless it
-//!   is zero, the cost falls along it.
-//! - **multipliers**: the `x` of least violation, `min |Π_K(b − A x)|²`. Unless nothing is violated, the
-//!   violation `y` has `Aᵀ y = 0`, `bᵀ y > 0`: Farkas' proof.
+//! - **Ray**: the projection of `−c` onto the cone of all `d` with `P d = 0`, `A d ∈ K`. With Huber
+//!   terms, it minimises `1/2 |d|² + cᵀd + Σ limit |d_k|` over that cone. The cost decreases along
+//!   `d` unless `d = 0`.
+//! - **Multipliers**: the violation `y = Π_K(b − A x)` at the `x` that minimises `|Π_K(b − A x)|²`.
+//!   Unless it is zero, `Aᵀ y = 0` and `bᵀ y > 0`: a Farkas certificate.
 
 mod multipliers;
 mod ray;
@@ -24,7 +24,7 @@ use std::ops::Range;
 
 const ITERATIONS: u32 = 300;
 
-/// Memory for proofs; grows when the first is asked for.
+/// Scratch memory of the search for certificates; it is allocated by the first search.
 #[derive(Debug, Default)]
 pub(crate) struct Prover {
     program: ConeProgram,
@@ -32,7 +32,7 @@ pub(crate) struct Prover {
     newton: Newton,
     units: Units,
     unit: Vec<f64>,
-    /// Edges and blocks of a cone on their way into `program`.
+    /// Scratch: edges and blocks of a cone that is added to `program`.
     edges: Vec<f64>,
     sides: Vec<u32>,
     x: Vec<f64>,
@@ -43,13 +43,13 @@ pub(crate) struct Prover {
 }
 
 impl Prover {
-    /// Counts its work in a budget shared with other engines.
+    /// Makes the search count its work in a budget shared with other engines.
     pub fn share(&mut self, budget: &Budget) {
         self.newton.budget = budget.clone();
     }
 
-    /// Looks for a certificate and writes it to `out`, with the status; false if it finds none. Infeasibility comes first,
-    /// unless `x = 0` is feasible. `s` is the structure of `p`.
+    /// Looks for a certificate and writes it and the status to `out`; returns false if it finds
+    /// none. Infeasibility is tried first, unless `x = 0` is feasible. `s` is the structure of `p`.
     pub fn prove(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, out: &mut Solution) -> bool {
         self.measure(p, s);
         if !rest_is_feasible(p) && self.infeasible(isa, p, s, out) {
@@ -63,13 +63,14 @@ impl Prover {
         false
     }
 
-    /// Finds units of all variables: those of the contacts; for a variable without contacts by its curvature beside that of its
-    /// block's others that have some, or else of the rest of its island.
+    /// Computes the units of all variables. A variable with cones has their unit. The unit of a
+    /// variable without cones follows from its curvature relative to variables with cones in its
+    /// block, or else in its island.
     fn measure(&mut self, p: &ConeProgram, s: &Structure) {
         let Self { units, unit, .. } = self;
         unit.clear();
         unit.resize(p.n_padded, 1.0);
-        // rows without variables are on no island: clear what another program left there
+        // rows without variables belong to no island: clear what an earlier program wrote there
         units.row.fill(0.0);
         for island in &s.islands {
             units.fill(p, s, island);
@@ -116,7 +117,7 @@ pub(crate) fn rest_is_feasible(p: &ConeProgram) -> bool {
     })
 }
 
-/// Violation of a cone by a point, negative inside.
+/// Violation of a cone by a point; negative inside the cone.
 fn outside(round: bool, v: &[f64]) -> f64 {
     if round {
         v[1..].iter().map(|v| v * v).sum::<f64>().sqrt() - v[0]
@@ -125,7 +126,7 @@ fn outside(round: bool, v: &[f64]) -> f64 {
     }
 }
 
-/// Copies all cones, with their offsets or without; `edges` and `blocks` are scratch.
+/// Copies all cones, with or without their offsets. `edges` and `blocks` are scratch.
 fn add_cones(
     p: &ConeProgram,
     q: &mut ConeProgram,
@@ -160,7 +161,7 @@ fn add_cones(
     }
 }
 
-/// Scales the cones from `first` on by units of variables and rows.
+/// Scales the cones from index `first` on by the units of variables and rows.
 fn scale_cones(q: &mut ConeProgram, first: usize, unit: &[f64], row: &[f64]) {
     let ConeProgram { cones, sides, blocks, J, b, .. } = q;
     for (cone, row) in cones[first..].iter().zip(row) {

@@ -1,11 +1,12 @@
-//! A cone program in units of the contacts, for variables and rows of very different sizes.
+//! Cone program in units of the cones, for variables and rows of very different sizes.
 
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 
-/// A program with the diagonal of its cost and the rows of its cones near one, and the way back.
+/// Scaled program whose cost diagonal and cone rows are near 1, with the units to undo the scaling.
 ///
-/// `x = unit ∘ x'`, `z = row ∘ z'` cone by cone; `E` and the order of everything stay.
+/// `x = unit ∘ x'`, and `z = row ∘ z'` cone by cone. `E` and the order of variables and cones do
+/// not change.
 #[derive(Debug, Default)]
 pub(crate) struct Scaled {
     pub program: ConeProgram,
@@ -14,13 +15,14 @@ pub(crate) struct Scaled {
 }
 
 impl Scaled {
-    /// Makes this the scaled form of `p`.
+    /// Sets `self` to the scaled form of `p`.
     pub fn fill(&mut self, p: &ConeProgram, s: &Structure) {
         let Self { program: q, unit, row } = self;
         q.copy(p);
         unit.clear();
         unit.resize(p.n_padded, 1.0);
-        // a variable without cost is measured by the cost around and by what its rows make of it
+        // the unit of a variable without cost follows from the costs of its island and from its
+        // rows
         for island in &s.islands {
             let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
             let diagonal = |block: usize, i: usize| {
@@ -88,7 +90,7 @@ impl Scaled {
         }
     }
 
-    /// A point of the scaled program in the caller's units.
+    /// Transforms a point of the scaled program to the caller's units, in place.
     pub fn unscale(&self, x: &mut [f64], z: &mut [f64]) {
         x.iter_mut().zip(&self.unit).for_each(|(x, u)| *x *= u);
         for (cone, row) in self.program.cones.iter().zip(&self.row) {

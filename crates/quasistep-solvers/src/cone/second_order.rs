@@ -1,10 +1,10 @@
-//! The second-order cone `s_0 ≥ ‖(s_1, …)‖`: projection and its derivative.
+//! Second-order cone `s_0 ≥ ‖(s_1, …)‖`: projection, its derivative, and the Nesterov–Todd scaling.
 
-// parts of kernels, and to be compiled for one number of rows
+// inlined into kernels, and to be specialised for the number of rows
 #![allow(clippy::inline_always)]
 
-/// Evaluates an expression with the number of rows as a constant where it is a common one: contacts without and with
-/// spin.
+/// Evaluates an expression with the number of rows as a constant for the common numbers: cones
+/// without and with spin.
 macro_rules! by_rows {
     ($m:expr, $rows:ident, $body:expr) => {
         match $m {
@@ -22,7 +22,7 @@ macro_rules! by_rows {
 }
 pub(crate) use by_rows;
 
-/// Projects `t` onto the cone into `p`.
+/// Writes the projection of `t` onto the cone to `p`.
 #[inline(always)]
 pub(crate) fn project(t: &[f64], p: &mut [f64]) {
     let norm = t[1..].iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -39,10 +39,11 @@ pub(crate) fn project(t: &[f64], p: &mut [f64]) {
     }
 }
 
-/// Derivative of [`project`] at `t` into `D`, `k` rows of `stride`; returns its trace over `k`.
+/// Writes the derivative of [`project`] at `t` to `D`, `k` rows with stride `stride`; returns its
+/// trace over `k`.
 ///
-/// With `n = t_1/‖t_1‖` and `a = t_0/‖t_1‖`: `1/2 [[1, nᵀ], [n, (1 + a) I − a n nᵀ]]` between the
-/// cone and its polar, `I` and `0` within them.
+/// With `n = t_1/‖t_1‖` and `a = t_0/‖t_1‖` it is `1/2 [[1, nᵀ], [n, (1 + a) I − a n nᵀ]]` between
+/// the cone and its polar. It is `I` inside the cone and `0` inside the polar.
 #[inline(always)]
 pub(crate) fn project_derivative(t: &[f64], stride: usize, D: &mut [f64]) -> f64 {
     let k = t.len();
@@ -95,9 +96,11 @@ pub(crate) fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// Inverse of the longest `alpha` for which `v + alpha dv` stays in the cone; negative if nothing blocks it.
+/// Inverse of the longest `alpha` for which `v + alpha dv` stays in the cone; negative if no
+/// positive `alpha` leaves it.
 pub(crate) fn blocked(v: &[f64], dv: &[f64]) -> f64 {
-    // in the frame where v is the unit: the boundary is where the least eigenvalue of dv crosses −1
+    // transform `v` to the identity element: `alpha` reaches the boundary where the least
+    // eigenvalue of `alpha dv` is −1
     let size = norm(&v[1..]);
     let res = ((v[0] - size) * (v[0] + size)).sqrt();
     if !(res > 0.0) {
@@ -111,10 +114,10 @@ pub(crate) fn blocked(v: &[f64], dv: &[f64]) -> f64 {
     (across - along) / res
 }
 
-/// Nesterov and Todd's scaling of a pair inside the cone: `W z = W⁻¹ s`.
+/// Nesterov–Todd scaling of a pair inside the cone: `W z = W⁻¹ s`.
 ///
-/// With `s = a s̄`, `z = b z̄` of unit determinant and `w = (s̄ + J z̄) / |…|`:
-/// `W = √(a/b) [[w_0, w_1ᵀ], [w_1, I + w_1 w_1ᵀ / (1 + w_0)]]`.
+/// With `s = a s̄`, `z = b z̄` of unit determinant and `w = (s̄ + J z̄) / |…|`: `W = √(a/b) [[w_0,
+/// w_1ᵀ], [w_1, I + w_1 w_1ᵀ / (1 + w_0)]]`.
 #[derive(Debug)]
 pub(crate) struct Scaling {
     m: usize,
@@ -195,7 +198,8 @@ impl Scaling {
     }
 }
 
-/// `z − rho s` for a nearly complementary pair: the one that is small beside the other counts as zero.
+/// `z − rho s` of a nearly complementary pair. Of the two, the one that is relatively negligible
+/// counts as zero.
 pub(crate) fn complement(z: &[f64], s: &[f64], scale: f64, rho: f64, t: &mut [f64]) {
     let (nz, ns) = (norm(&z[1..]), norm(&s[1..]));
     if z[0] - nz > scale * (s[0] + ns) {

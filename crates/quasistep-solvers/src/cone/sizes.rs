@@ -1,4 +1,4 @@
-//! Sizes of the cones' Jacobians in units in which the diagonal of the cost is one.
+//! Sizes of the cones' Jacobians, in units in which the diagonal of the cost is 1.
 
 use crate::cone::kernels::{self, Isa};
 use crate::cone::program::ConeProgram;
@@ -6,14 +6,15 @@ use crate::cone::structure::{Group, Panel, Structure};
 
 #[derive(Debug, Default)]
 pub(crate) struct Sizes {
-    /// Inverse of every variable's diagonal entry in the cost.
+    /// Inverse of every variable's diagonal cost entry.
     inverse: Vec<f64>,
-    /// Per cone, its largest `|J_ri| / √P_ii`.
+    /// For each cone, its largest `|J_ri| / √P_ii`.
     pub of: Vec<f64>,
 }
 
 impl Sizes {
-    /// Measures the cones of some groups over some panels; variables without cost have the diagonal entry `scale`.
+    /// Measures the cones of some groups over some panels. For variables without cost, `scale`
+    /// replaces the diagonal entry.
     pub fn measure(
         &mut self,
         isa: Isa,
@@ -37,7 +38,7 @@ impl Sizes {
         kernels::row_sizes(isa, p, groups, &self.inverse, &mut self.of);
     }
 
-    /// Largest over least size of a cone, rows of zeros left out.
+    /// Ratio of the largest to the least size of a cone, rows of zeros excluded.
     pub fn spread(&mut self, isa: Isa, p: &ConeProgram, s: &Structure) -> f64 {
         let mut scale = 0.0_f64;
         for block in &p.blocks {

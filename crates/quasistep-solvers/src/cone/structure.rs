@@ -1,6 +1,7 @@
-//! Symbolic analysis, which depends on the contact graph alone: islands of blocks, elimination order, fill.
+//! Symbolic analysis of a program: islands of blocks, elimination order, fill.
 //!
-//! Consecutive steps mostly have the same graph, so this is kept until the graph changes.
+//! It depends on the graph of blocks and cones only. Consecutive programs mostly have the same
+//! graph, so the analysis is kept until the graph changes.
 
 mod order;
 
@@ -9,126 +10,128 @@ use crate::cone::program::{ConeData, ConeProgram, padded};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Runs of consecutive cones of one shape over the same blocks, islands, and the layout of the factor.
+/// Groups of consecutive cones of one shape over the same blocks, islands, and the layout of the
+/// factor.
 #[derive(Debug, Default)]
 pub(crate) struct Structure {
-    /// Key of the graph: block sizes, then the sides of every group.
+    /// Key of the graph: block sizes, then the blocks of every group.
     key: Vec<u32>,
     next_key: Vec<u32>,
-    /// Groups in the order of the islands.
+    /// Groups, sorted by island.
     pub groups: Vec<Group>,
     pub targets: Vec<Target>,
     pub islands: Vec<Island>,
-    /// Ranges of a padded `z`, island by island.
+    /// Ranges of the islands in a padded `z`, sorted by island.
     pub spans: Vec<(u32, u32)>,
-    /// Panels in elimination order, islands one after another.
+    /// Panels in elimination order, sorted by island.
     pub panels: Vec<Panel>,
     pub panel_of_block: Vec<u32>,
     pub columns: Vec<Column>,
     pub updates: Vec<Update>,
     pub terms: Vec<Term>,
-    /// Numbers in the factor.
+    /// Number of entries of the factor.
     pub H_len: usize,
-    /// Numbers in the inverses of the diagonal blocks.
+    /// Number of entries of the inverses of the diagonal blocks.
     pub W_len: usize,
     scratch: Scratch,
 }
 
-/// Consecutive cones over the same blocks, with equal numbers of rows in their Jacobians and of lanes of edges.
+/// Consecutive cones over the same blocks, with equal numbers of Jacobian rows and of padded edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
     pub first_cone: u32,
     pub last_cone: u32,
-    /// First of its targets in [`Structure::targets`].
+    /// Index of the group's first target in [`Structure::targets`].
     pub first_target: u32,
     pub last_target: u32,
 }
 
-/// Where the product of two sides of a group goes: `H[at + i width ..] += J_rowᵀ G J_column`.
+/// Destination of the product of two sides of a group: `H[at + i width ..] += J_rowᵀ G J_column`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
-    /// First column of the side that gives the rows, and their number.
+    /// First column of the side that gives the rows, and its number of columns.
     pub row: u32,
     pub dim: u32,
-    /// First column of the side that gives the columns, and their number, padded.
+    /// First column of the side that gives the columns, and its padded number of columns.
     pub column: u32,
     pub width: u32,
     pub at: u32,
 }
 
-/// Connected component of the contact graph: blocks that no cone ties to other blocks.
+/// Connected component of the graph of blocks and cones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Island {
     pub first_panel: u32,
     pub last_panel: u32,
     pub first_group: u32,
     pub last_group: u32,
-    /// How many cones it has, and whether one is round.
+    /// Number of its cones, and whether one of them is round.
     pub cones: u32,
     pub round: bool,
-    /// First of its ranges in [`Structure::spans`].
+    /// Index of its first range in [`Structure::spans`].
     pub first_span: u32,
     pub last_span: u32,
     pub work: Counts,
 }
 
-/// Multiply-adds of the parts of an iteration on an island.
+/// Multiply-adds of the parts of one iteration on an island.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    /// Products of the cones' Jacobians, and the factor of their sum.
+    /// Products of the cones' Jacobians, and the factorisation of their sum.
     pub factor: u64,
-    /// A solve with that factor.
+    /// One solve with the factor.
     pub solve: u64,
-    /// A product of all rows with a vector.
+    /// One product of all rows with a vector.
     pub rows: u64,
-    /// Multiply-adds of the factorisation alone.
+    /// The factorisation alone.
     own: u64,
 }
 
-/// Row block of the upper factor `U`, `H = Uᵀ U`: the diagonal block, then those to its right, each row-major
-/// by itself and padded.
+/// Row block of the upper factor `U`, `H = Uᵀ U`: the diagonal block, then the blocks to its right,
+/// each row-major and padded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Panel {
     pub block: u32,
     pub dim: u32,
-    /// Columns, padding included.
+    /// Number of columns, padding included.
     pub width: u32,
     pub at: u32,
-    /// First row among all panels' rows.
+    /// Index of its first row among the rows of all panels.
     pub first_row: u32,
-    /// First entry of the inverse of its diagonal block, `dim` padded rows.
+    /// Index of the first entry of its diagonal block's inverse, which has `dim` padded rows.
     pub W_at: u32,
     pub x_at: u32,
     pub first_column: u32,
     pub last_column: u32,
-    /// First update that is subtracted from it, in [`Structure::updates`].
+    /// Index in [`Structure::updates`] of the first update subtracted from it.
     pub first_update: u32,
     pub last_update: u32,
 }
 
 impl Panel {
-    /// Columns of the diagonal block, padding included.
+    /// Number of columns of the diagonal block, padding included.
     pub fn stride(&self) -> u32 {
         padded(self.dim as usize) as u32
     }
 
-    /// Numbers of the panel.
+    /// Number of entries of the panel.
     pub fn len(&self) -> u32 {
         self.dim * self.width
     }
 }
 
-/// A block to the right of the diagonal.
+/// Block to the right of the diagonal block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub panel: u32,
     pub x_at: u32,
     pub stride: u32,
-    /// First of its numbers in the factor.
+    /// Index of its first entry in the factor.
     pub at: u32,
 }
 
-/// `H[at ..] −= Σ_terms U[row ..]ᵀ U[column ..]`, blocks of the target's `dim` rows and `stride` columns.
+/// Schur complement update `H[at ..] −= Σ_terms U[row ..]ᵀ U[column ..]` of a block of `dim` rows
+/// and `stride` columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Update {
     pub at: u32,
@@ -138,7 +141,7 @@ pub(crate) struct Update {
     pub last_term: u32,
 }
 
-/// Two blocks of one panel, and its rows.
+/// Two blocks of one panel, and the panel's number of rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Term {
     pub row: u32,
@@ -146,11 +149,11 @@ pub(crate) struct Term {
     pub dim: u32,
 }
 
-/// Least multiply-adds of a factor for each of its terms, so that a limit of work bounds the memory of the terms, too. Blocks of free
-/// bodies take more.
+/// Lower bound of the multiply-adds that each term of a factorisation counts, so that a limit of
+/// work also bounds the memory of the terms. Blocks of six variables need more.
 const LEAST_OF_TERM: u64 = 128;
 
-/// Most panels in one update: their blocks fit the first-level cache together.
+/// Largest number of source panels in one update. Their blocks fit the first-level cache together.
 const SOURCES: usize = 8;
 
 #[derive(Debug, Default)]
@@ -163,11 +166,13 @@ struct Scratch {
     groups: Vec<Group>,
     weight: Vec<u32>,
     queue: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Elimination forest: the parent of a block is the first of its neighbours to be eliminated after it.
+    /// Elimination forest: the parent of a block is its first neighbour in elimination order after
+    /// it.
     first_child: Vec<u32>,
     next_child: Vec<u32>,
     stack: Vec<u32>,
-    /// Updates by target panel: first source of each target, and for each source the target's column in it.
+    /// Updates sorted by target panel: the first source of each target, and for each source the
+    /// target's column in it.
     source_starts: Vec<u32>,
     sources: Vec<(u32, u32)>,
 }
@@ -183,12 +188,13 @@ fn alike(program: &ConeProgram, a: &ConeData, b: &ConeData) -> bool {
 }
 
 impl Structure {
-    /// Makes this the structure of `program`.
+    /// Updates `self` to the structure of `program`.
     pub fn update(&mut self, program: &ConeProgram) {
         self.update_within(program, u64::MAX);
     }
 
-    /// Makes this the structure of `program`; false, and nothing of use, if a factor takes more than `most` multiply-adds.
+    /// Updates `self` to the structure of `program`. Returns false, with undefined contents, if a
+    /// factorisation takes more than `most` multiply-adds.
     pub fn update_within(&mut self, program: &ConeProgram, most: u64) -> bool {
         let key = &mut self.next_key;
         key.clear();
@@ -216,8 +222,8 @@ impl Structure {
         true
     }
 
-    /// Finds the ranges of each island in a padded `z`: the number of edges may have changed while the graph has
-    /// not.
+    /// Finds the ranges of each island in a padded `z`. The number of edges may change while the
+    /// graph does not.
     fn find_spans(&mut self, program: &ConeProgram) {
         let Self { spans, islands, groups, .. } = self;
         spans.clear();
@@ -334,7 +340,7 @@ impl Structure {
         self.count_work();
     }
 
-    /// Multiply-adds of every island's factor and of a solve with it.
+    /// Counts the multiply-adds of every island's factorisation and of a solve with it.
     fn count_work(&mut self) {
         let Self { islands, panels, updates, terms, .. } = self;
         for island in islands {
@@ -353,7 +359,7 @@ impl Structure {
         }
     }
 
-    /// Finds the updates of each panel from earlier ones.
+    /// Finds the updates of each panel from earlier panels.
     fn find_updates(&mut self) {
         let Self { panels, columns, updates, terms, scratch, .. } = self;
         let Scratch { source_starts: starts, sources, .. } = scratch;
@@ -376,7 +382,7 @@ impl Structure {
         }
         updates.clear();
         terms.clear();
-        // the longest list of all gets no more room than it needs
+        // reserve no more than the list of updates needs: it is the longest list
         let columns_of = |panel: &Panel| (panel.last_column - panel.first_column) as usize;
         terms.reserve_exact(panels.iter().map(columns_of).map(|k| k * (k + 1) / 2).sum());
         for target in 0..panels.len() {
@@ -413,7 +419,8 @@ impl Structure {
         }
     }
 
-    /// First number of block `panel` of `of`, and its columns.
+    /// Index of the first entry of the block of `of` in the columns of `panel`, with its column
+    /// data.
     fn column_of(&self, of: &Panel, panel: u32) -> Column {
         let columns = &self.columns[of.first_column as usize..of.last_column as usize];
         let k = columns.binary_search_by_key(&panel, |c| c.panel).expect("fill is closed");

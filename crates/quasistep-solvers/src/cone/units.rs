@@ -1,11 +1,10 @@
-//! Units in which the contacts of an island are alike, found from the Jacobians alone.
+//! Units that equilibrate the cones of an island, computed from the Jacobians alone.
 //!
 //! With variables in the units `u` and rows in the units `1/r`, the largest entry of every cone's
-//! `r E J u` is near one, and so is the largest of every variable. A lever arm, a friction coefficient
-//! or an inclined normal is near one beside masses, joints and rows whose units may be a million apart.
-//! Where contacts come in units of their own, these are the only ones in which an error at one of them
-//! can be compared with the speed of another. They are determined up to a common factor; where the caller's rows
-//! are alike already, they keep their unit.
+//! `r E J u` is near 1, and so is the largest entry in every variable's column. The caller's units
+//! of variables and rows may differ by a factor of a million. In the units found here, a violation
+//! of one row is comparable with the speed of another. They are unique up to a common factor. If
+//! the caller's rows are equilibrated already, they keep their unit.
 
 use crate::cone::kernels::{Lane, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
@@ -13,11 +12,11 @@ use crate::cone::structure::{Group, Island, Panel, Structure};
 use crate::tolerances::units::{ALIKE, BY_CHANCE};
 use std::ops::Range;
 
-/// Most passes over the contacts of an island, of which two mostly suffice.
+/// Largest number of passes over the cones of an island. Two mostly suffice.
 const PASSES: usize = 64;
 const EVENING: usize = 2;
 
-/// Units of variables and rows; memory.
+/// Units of variables and rows, and scratch memory.
 #[derive(Debug, Default)]
 pub(crate) struct Units {
     /// Unit `u` of every variable, padded; zero where no cone touches it.
@@ -26,15 +25,15 @@ pub(crate) struct Units {
     pub row: Vec<f64>,
     /// Largest entry of `r E J` in every variable's column.
     largest: Vec<f64>,
-    /// Upper bounds of the largest entry in every column of a cone's `E J`, from entries of `E` and `J` row by row; and the first
-    /// entry of each cone.
+    /// Upper bounds of the largest entry in every column of a cone's `E J`, computed row by row
+    /// from entries of `E` and `J`. Also the index of each cone's first bound.
     entries: Vec<f64>,
     entries_at: Vec<u32>,
-    /// Scratch: sizes of one cone in its variables with known units.
+    /// Scratch: sizes of one cone in those of its variables that have a unit.
     sizes: Vec<f64>,
 }
 
-/// The larger of each; `a` where `b` is NaN.
+/// The larger entry in each lane; `a` where `b` is NaN.
 #[inline]
 fn larger(a: Lane, b: Lane) -> Lane {
     std::array::from_fn(|l| if b[l] > a[l] { b[l] } else { a[l] })
@@ -45,20 +44,20 @@ fn product(a: &Lane, b: &Lane) -> Lane {
     std::array::from_fn(|l| a[l] * b[l])
 }
 
-/// Largest entry of `E` that multiplies row `r` of a cone's Jacobian.
+/// Largest magnitude of the entries of `E` that multiply row `r` of a cone's Jacobian.
 pub(crate) fn edge(p: &ConeProgram, cone: &ConeData, r: usize, stride: usize) -> f64 {
     let E = &p.E[cone.E_at as usize + r * stride..][..stride];
     E.iter().fold(0.0, |m: f64, e| m.max(e.abs()))
 }
 
 impl Units {
-    /// Makes room for a program.
+    /// Allocates memory for a program.
     pub fn reserve(&mut self, p: &ConeProgram) {
         self.variable.resize(p.n_padded.max(self.variable.len()), 0.0);
         self.largest.resize(p.n_padded.max(self.largest.len()), 0.0);
         self.row.resize(p.cones.len().max(self.row.len()), 0.0);
         self.entries_at.resize(p.cones.len().max(self.entries_at.len()), 0);
-        // a row each, of one to `MAX_ROWS`
+        // one row per cone, of 1 to `MAX_ROWS` entries
         self.entries.reserve(p.J.len().saturating_sub(self.entries.len()));
         self.sizes.reserve(p.n_padded.saturating_sub(self.sizes.len()));
     }
@@ -79,13 +78,13 @@ impl Units {
         for pass in 0.. {
             let (mut left, mut reached) = (0, 0);
             for at in 0..groups.len() {
-                // forwards and backwards, so that a chain of bodies takes few passes
+                // alternate directions, so that a chain of blocks takes few passes
                 let group = &groups[if pass % 2 == 0 { at } else { groups.len() - 1 - at }];
                 for k in group.first_cone as usize..group.last_cone as usize {
                     if self.row[k] != 0.0 {
                         continue;
                     }
-                    // chains too long for that get another starting contact
+                    // a chain too long for `PASSES` gets another starting cone
                     started &= pass < PASSES;
                     if self.reach(p, k, &mut started) {
                         reached += i32::from(self.row[k] != 0.0);
@@ -97,7 +96,7 @@ impl Units {
             if left == 0 {
                 break;
             }
-            // joints of one arm may be connected by their cost alone: start from another contact
+            // blocks may be connected by their cost alone: start from another cone
             started &= reached > 0;
         }
         for _ in 0..EVENING {
@@ -124,10 +123,11 @@ impl Units {
         }
     }
 
-    /// Keeps the caller's unit for all rows if every contact then moves all blocks that it touches
-    /// about as much as another contact does; else returns false and leaves all units open.
+    /// Keeps the caller's unit for all rows if every cone moves all of its blocks about as much as
+    /// another cone does. Otherwise it returns false and leaves all units undetermined.
     ///
-    /// Propagated from contact to contact instead, the small friction coefficient of one would pass for a length.
+    /// Without this test, units propagated from cone to cone would treat a small friction
+    /// coefficient as a length.
     fn are_alike(&mut self, p: &ConeProgram, groups: &[Group], panels: &[Panel]) -> bool {
         let Self { variable, row, entries, entries_at, .. } = self;
         let entries_of = |k: usize| &entries[entries_at[k] as usize..];
@@ -168,8 +168,8 @@ impl Units {
         alike
     }
 
-    /// Finds the unit of a cone from those of its variables, then units of its other variables; false if none of
-    /// them has one.
+    /// Computes the unit of a cone from its variables that have one, then the units of its other
+    /// variables. Returns false if none has a unit.
     fn reach(&mut self, p: &ConeProgram, k: usize, started: &mut bool) -> bool {
         let Self { variable, row, entries, entries_at, sizes, .. } = self;
         let cone = &p.cones[k];
@@ -191,7 +191,7 @@ impl Units {
         if sizes.is_empty() && *started {
             return false;
         }
-        // the median is robust against an entry that is tiny by chance
+        // the median is robust against a single tiny entry
         let size = if sizes.is_empty() {
             all
         } else {
@@ -210,7 +210,7 @@ impl Units {
         true
     }
 
-    /// Scales the largest entry of every variable to one, then that of every cone.
+    /// Scales the largest entry of every variable to 1, then that of every cone.
     fn even_out(&mut self, p: &ConeProgram, groups: &[Group], panels: &[Panel]) {
         let Self { variable, row, largest, entries, entries_at, .. } = self;
         for panel in panels {
@@ -249,13 +249,13 @@ impl Units {
     }
 }
 
-/// Entries of a block in padded layout, padding included.
+/// Range of a block in padded layout, padding included.
 fn padded(p: &ConeProgram, panel: &Panel) -> Range<usize> {
     let block = &p.blocks[panel.block as usize];
     block.at as usize..(block.at + block.stride) as usize
 }
 
-/// Columns of a cone's Jacobian side by side with the variables that they belong to, padding included.
+/// For each block of a cone, its Jacobian columns and the range of its variables, padding included.
 pub(crate) fn sides<'a>(
     p: &'a ConeProgram,
     cone: &ConeData,
@@ -267,12 +267,12 @@ pub(crate) fn sides<'a>(
     })
 }
 
-/// The cones of some groups.
+/// Indices of the cones of some groups.
 fn cones_of(groups: &[Group]) -> impl Iterator<Item = usize> {
     groups.iter().flat_map(|g| g.first_cone as usize..g.last_cone as usize)
 }
 
-/// Columns of a cone's Jacobian and the variables that they belong to, in padded layout.
+/// For each column of a cone's Jacobian, the column and its variable in padded layout.
 pub(crate) fn columns<'a>(
     p: &'a ConeProgram,
     cone: &ConeData,

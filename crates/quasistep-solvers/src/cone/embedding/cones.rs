@@ -1,4 +1,4 @@
-//! Cones and their Nesterov and Todd scalings: `W z = W⁻¹ s = lambda`.
+//! Cones and their Nesterov–Todd scalings: `W z = W⁻¹ s = lambda`.
 
 use super::twice::{ONE, Twice, ZERO, dot};
 
@@ -10,10 +10,11 @@ pub(super) struct Rows {
     pub last: usize,
 }
 
-/// Scaling of one cone. Of a second-order cone `W² = eta² (2 w wᵀ − J)`, `J = diag(1, −1, …)`.
+/// Nesterov–Todd scaling of one cone. For a second-order cone `W² = eta² (2 w wᵀ − J)`, `J =
+/// diag(1, −1, …)`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scaling {
-    /// `w`, or of rows the diagonal of `W`.
+    /// `w` of a second-order cone; the diagonal of `W` of plain rows.
     pub w: Vec<Twice>,
     pub eta: Twice,
 }
@@ -24,7 +25,7 @@ fn hyperbolic(a: &[Twice], b: &[Twice]) -> Twice {
 }
 
 impl Scaling {
-    /// From `s` and `z` within the cone; false if one is not.
+    /// Computes the scaling of `s` and `z`; returns false if one of them is not inside the cone.
     pub fn update(&mut self, rows: &Rows, s: &[Twice], z: &[Twice]) -> bool {
         self.w.clear();
         if !rows.round {
@@ -46,7 +47,7 @@ impl Scaling {
         true
     }
 
-    /// `W v`, or `W⁻¹ v`.
+    /// `W v`, or `W⁻¹ v` if `inverse`.
     pub fn apply(&self, rows: &Rows, v: &[Twice], inverse: bool, to: &mut [Twice]) {
         if !rows.round {
             for (i, to) in to.iter_mut().enumerate() {
@@ -67,7 +68,7 @@ impl Scaling {
         }
     }
 
-    /// Entry of `W⁻²`.
+    /// Entry `(i, j)` of `W⁻²`.
     pub fn inverse_square(&self, rows: &Rows, i: usize, j: usize) -> Twice {
         if !rows.round {
             return if i == j { ONE / (self.w[i] * self.w[i]) } else { ZERO };
@@ -90,7 +91,7 @@ pub(super) fn outside(rows: &Rows, v: &[Twice]) -> f64 {
     }
 }
 
-/// `a ∘ b`.
+/// Jordan product `a ∘ b`.
 pub(super) fn product(rows: &Rows, a: &[Twice], b: &[Twice], to: &mut [Twice]) {
     if rows.round {
         to[0] = dot(a, b);
@@ -104,7 +105,7 @@ pub(super) fn product(rows: &Rows, a: &[Twice], b: &[Twice], to: &mut [Twice]) {
     }
 }
 
-/// The `v` with `a ∘ v = d`.
+/// The `v` with `a ∘ v = d`, for the Jordan product.
 pub(super) fn quotient(rows: &Rows, a: &[Twice], d: &[Twice], to: &mut [Twice]) {
     if rows.round {
         let first = hyperbolic(a, d) / hyperbolic(a, a);
@@ -125,7 +126,7 @@ pub(super) fn longest_step(rows: &Rows, v: &[Twice], d: &[Twice]) -> f64 {
         let steps = v.iter().zip(d).filter(|(_, d)| **d < ZERO).map(|(v, d)| (-*v / *d).round());
         return steps.fold(f64::INFINITY, f64::min);
     }
-    // a step² + b step + c = 0 at the border
+    // the boundary is at a root of a step² + b step + c
     let (a, b, c) = (hyperbolic(d, d), hyperbolic(v, d).scaled(2.0), hyperbolic(v, v));
     let root = b * b - (a * c).scaled(4.0);
     if root < ZERO {
@@ -139,7 +140,7 @@ pub(super) fn longest_step(rows: &Rows, v: &[Twice], d: &[Twice]) -> f64 {
 mod tests {
     use super::*;
 
-    /// `W z = W⁻¹ s`, and `W⁻²` is what it says.
+    /// `W z = W⁻¹ s`, and `inverse_square` returns the entries of `W⁻²`.
     #[test]
     fn both_sides_scale_to_one_point() {
         let numbers = |v: [f64; 3]| v.map(Twice::new);
@@ -163,7 +164,7 @@ mod tests {
         }
     }
 
-    /// A step to the border ends on it.
+    /// The longest step ends on the boundary.
     #[test]
     fn longest_steps_end_on_the_border() {
         let rows = Rows { round: true, first: 0, last: 3 };

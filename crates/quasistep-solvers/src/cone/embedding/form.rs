@@ -14,7 +14,7 @@ use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::cone::units::{Units, columns};
 
-/// Entries of a row: column and value.
+/// Sparse row: pairs of column and value.
 pub(super) type Row = Vec<(u32, Twice)>;
 
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Form {
     pub A: Vec<Row>,
     pub b: Vec<Twice>,
     pub cones: Vec<Rows>,
-    /// Place of every variable in a padded `x`, first those of the program.
+    /// Index of every variable in a padded `x`; the variables of the program come first.
     place: Vec<usize>,
     /// Unit of every variable, of every row, and of the cost.
     unit: Vec<f64>,
@@ -33,16 +33,16 @@ pub(super) struct Form {
     cost: f64,
 }
 
-/// The power of two below.
+/// Largest power of two that is at most `v`.
 fn power(v: f64) -> f64 {
     if v > 0.0 && v.is_finite() { 2.0_f64.powi(v.log2().floor() as i32) } else { 1.0 }
 }
 
 impl Form {
-    /// From a program; `units` is memory.
+    /// Converts a program; `units` is scratch.
     pub fn new(p: &ConeProgram, s: &Structure, units: &mut Units) -> Self {
         let mut form = Self::default();
-        // in elimination order: little fill
+        // in elimination order, for little fill
         let mut column = vec![0_u32; p.n_padded];
         for island in &s.islands {
             units.fill(p, s, island);
@@ -59,7 +59,8 @@ impl Form {
         self.c.len()
     }
 
-    /// Multiply-adds of a step: the factor, nine solves with it, and the products of the rows.
+    /// Multiply-adds of a step: the factorisation, nine solves with it, and the products of the
+    /// rows.
     pub fn work(&self) -> u64 {
         let n = self.n() as u64;
         let entries: u64 = self.A.iter().map(|row| row.len() as u64).sum();
@@ -92,7 +93,7 @@ impl Form {
             let block = &p.blocks[panel.block as usize];
             for i in 0..block.dim as usize {
                 let at = block.at as usize + i;
-                // a variable without cones is measured by its own curvature
+                // the unit of a variable without cones follows from its curvature
                 let diagonal = p.P[block.P_at as usize + i * (block.stride as usize + 1)];
                 let alike = (if stiff > 0.0 { stiff } else { 1.0 } / diagonal).sqrt();
                 let unit = if units.variable[at] > 0.0 { units.variable[at] } else { alike };
@@ -191,7 +192,7 @@ impl Form {
         }
     }
 
-    /// Makes the largest offset and the largest force one.
+    /// Scales the largest offset and the largest force to 1.
     fn scale(&mut self) {
         let largest =
             |v: &mut dyn Iterator<Item = Twice>| v.fold(0.0_f64, |m, v| m.max(v.round().abs()));
@@ -209,12 +210,12 @@ impl Form {
         self.c.iter_mut().for_each(|c| *c = c.scaled(speed * cost));
         self.b.iter_mut().for_each(|b| *b = b.scaled(1.0 / speed));
         self.unit.iter_mut().for_each(|u| *u *= speed);
-        // z of the program is that of the form, times this
+        // `z` of the program is `z` of this form times this factor
         self.row.iter_mut().for_each(|r| *r /= speed * cost);
         self.cost = cost;
     }
 
-    /// A point over `tau` in the program's units, in padded layout.
+    /// Writes `x / tau` in the program's units, in padded layout.
     pub fn write_x(&self, x: &[Twice], tau: Twice, to: &mut Vec<f64>, n_padded: usize) {
         to.clear();
         to.resize(n_padded, 0.0);
@@ -223,7 +224,7 @@ impl Form {
         }
     }
 
-    /// Multipliers over `tau` in the program's units, in padded layout.
+    /// Writes `z / tau` in the program's units, in padded layout.
     pub fn write_z(&self, p: &ConeProgram, z: &[Twice], tau: Twice, to: &mut Vec<f64>) {
         to.clear();
         to.resize(p.m_padded, 0.0);

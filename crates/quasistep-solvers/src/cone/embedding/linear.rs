@@ -1,4 +1,5 @@
-//! The linear system of a step, by the factor of `P + Aᵀ W⁻² A` and refinement.
+//! Linear system of a step, solved by a Cholesky factorisation of `P + Aᵀ W⁻² A` and iterative
+//! refinement.
 
 use super::State;
 use super::form::{Form, Row};
@@ -7,7 +8,7 @@ use crate::tolerances::embedding::{LEAST_PIVOT, SHIFT};
 
 const REFINEMENTS: usize = 2;
 
-/// A solution of the linear system: `x` and `z`.
+/// Solution of the linear system: `x` and `z`.
 #[derive(Clone, Default)]
 pub(super) struct Pair {
     pub x: Vec<Twice>,
@@ -15,7 +16,7 @@ pub(super) struct Pair {
 }
 
 impl State {
-    /// `L Lᵀ = P + Aᵀ W⁻² A`, zeros left out.
+    /// Cholesky factorisation `L Lᵀ = P + Aᵀ W⁻² A`; zeros are not stored.
     pub fn factor(&mut self, form: &Form) {
         let n = form.n();
         let L = &mut self.L;
@@ -71,7 +72,7 @@ impl State {
         }
     }
 
-    /// `P x − Aᵀ z = right_x`, `A x + W² z = right_z`.
+    /// Solves `P x − Aᵀ z = right_x`, `A x + W² z = right_z`.
     pub fn solve(&self, form: &Form, right_x: &[Twice], right_z: &[Twice]) -> Pair {
         let mut pair = self.solve_once(form, right_x, right_z);
         for _ in 0..REFINEMENTS {

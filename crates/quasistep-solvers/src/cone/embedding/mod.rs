@@ -28,16 +28,16 @@ use form::Form;
 use linear::{add_transposed, times};
 use twice::{ONE, Twice, ZERO, dot};
 
-/// Most variables, those of Huber terms included.
+/// Largest number of variables, including those of Huber terms.
 const MOST_VARIABLES: usize = 250;
 const ITERATIONS: u32 = 120;
-/// Multiply-adds of `f64` that one of twice the digits costs.
+/// Multiply-adds of `f64` that one multiply-add in double-double arithmetic costs.
 const TWICE: u64 = 16;
 
-/// Result of the embedding; points in padded layout.
+/// Result of the embedding, in padded layout.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// The best point seen.
+    /// The best iterate; no certificate was found.
     Point {
         x: Vec<f64>,
         z: Vec<f64>,
@@ -46,7 +46,7 @@ pub(crate) enum End {
     Multipliers(Vec<f64>),
 }
 
-/// Solves the embedding of a program; `None` if it is too large or ends without a point.
+/// Solves the embedding of a program. `None` if it is too large, or if no iterate is usable.
 pub(crate) fn solve(
     p: &ConeProgram,
     s: &Structure,
@@ -66,10 +66,10 @@ pub(crate) fn solve(
         *iterations += 1;
         match state.termination(&form) {
             Termination::Open if state.step(&form) => {}
-            // the last point may be good enough
+            // the last iterate may be accurate enough
             Termination::Solved | Termination::Open => break,
             Termination::Unbounded => {
-                // prove the rounded vector, which the caller gets
+                // check the rounded vector, because the caller receives it
                 round(&mut state.x);
                 let mut ray = Vec::new();
                 form.write_x(&state.x, ONE, &mut ray, p.n_padded);
@@ -91,7 +91,7 @@ pub(crate) fn solve(
     x.iter().chain(&z).all(|v| v.is_finite()).then_some(End::Point { x, z })
 }
 
-/// Divides by the largest entry.
+/// Scales to a largest entry of 1; `None` if that is impossible.
 fn largest_one(mut v: Vec<f64>) -> Option<Vec<f64>> {
     let largest = crate::kernels::max_abs(&v);
     for v in &mut v {
@@ -107,7 +107,7 @@ enum Termination {
     Infeasible,
 }
 
-/// The point, and memory of a step.
+/// Iterate, and scratch memory of a step.
 struct State {
     x: Vec<Twice>,
     s: Vec<Twice>,
@@ -119,7 +119,7 @@ struct State {
     rz: Vec<Twice>,
     Px: Vec<Twice>,
     scalings: Vec<Scaling>,
-    /// Lower factor of `P + Aᵀ W⁻² A`, by rows.
+    /// Rows of the lower Cholesky factor of `P + Aᵀ W⁻² A`.
     L: Vec<Twice>,
     lambda: Vec<Twice>,
     degree: f64,
@@ -154,7 +154,8 @@ impl State {
         }
     }
 
-    /// Termination test: computes the residuals, and checks whether the point is an answer or a certificate.
+    /// Termination test: computes the residuals, and checks whether the iterate is a solution or a
+    /// certificate.
     fn termination(&mut self, form: &Form) -> Termination {
         let Self { x, s, z, tau, rx, rz, Px, .. } = self;
         times(&form.P, x, Px);
@@ -167,7 +168,7 @@ impl State {
         for i in 0..s.len() {
             rz[i] = rz[i] - form.b[i] * *tau - s[i];
         }
-        // forces and speeds
+        // reference sizes of forces and speeds
         let scale = tau.round();
         let (force, speed) = (scale + largest(&Az), scale + largest(x));
         if largest(rx) <= SOLVED * force
@@ -185,7 +186,7 @@ impl State {
         Termination::Open
     }
 
-    /// One step of the interior point; false if it is too short.
+    /// One step of the interior point; returns false if it is too short.
     fn step(&mut self, form: &Form) -> bool {
         for (rows, scaling) in form.cones.iter().zip(&mut self.scalings) {
             let at = rows.first..rows.last;
@@ -216,7 +217,7 @@ impl State {
         let mut length = 0.0;
         for corrects in [false, true] {
             let eta = ONE - sigma;
-            // W (lambda \ d), and tau's part
+            // W (lambda \ d), and the component of tau
             let mut target = vec![ZERO; m];
             let mut target_tau = self.kappa * self.tau;
             if corrects {
@@ -239,7 +240,7 @@ impl State {
             for i in 0..m {
                 dz[i] = own.z[i] + d_tau * by_tau.z[i];
             }
-            // from the second equation: exact where W² dz is a small difference
+            // from the second equation, because W² dz would cancel
             times(&form.A, &dx, &mut ds);
             for i in 0..m {
                 ds[i] = ds[i] - form.b[i] * d_tau + eta * self.rz[i];
@@ -266,7 +267,8 @@ impl State {
         self.nowhere < 3 && self.tau > ZERO && self.kappa > ZERO
     }
 
-    /// `W (lambda \ (lambda ∘ lambda + (W⁻¹ ds) ∘ (W dz) − sigma mu e))`.
+    /// Right-hand side of complementarity: `W (lambda \ (lambda ∘ lambda + (W⁻¹ ds) ∘ (W dz) −
+    /// sigma mu e))`.
     fn complementarity(
         &self,
         form: &Form,
@@ -318,7 +320,8 @@ impl State {
         length
     }
 
-    /// The embedding is homogeneous: keeps its numbers near one, by a power of two.
+    /// Scales the iterate by a power of two to keep its numbers near 1. The embedding is
+    /// homogeneous, so this changes nothing else.
     fn renormalise(&mut self) {
         let size = largest(&self.x).max(largest(&self.z)).max(largest(&self.s));
         let size = size.max(self.tau.round()).max(self.kappa.round());
@@ -334,7 +337,8 @@ impl State {
         }
     }
 
-    /// Sets multipliers to zero that are rounding beside the forces and small beside their slack.
+    /// Sets multipliers to zero that are rounding relative to the forces and small relative to
+    /// their slack.
     fn drop_idle(&mut self, form: &Form) {
         let force = largest(&self.z);
         for rows in &form.cones {
@@ -347,14 +351,14 @@ impl State {
     }
 }
 
-/// Numbers as `f64` has them.
+/// Rounds every number to `f64`.
 fn round(v: &mut [Twice]) {
     for v in v {
         *v = Twice::new(v.round());
     }
 }
 
-/// Whether `z` is a Farkas certificate for all `x` of reasonable size: `zᵀ (A x − b) < 0`.
+/// Whether `z` proves that no `x` of reasonable size is feasible: `zᵀ (A x − b) < 0`.
 fn contradicts(form: &Form, z: &[Twice], share: f64) -> bool {
     let push = dot(&form.b, z).round();
     if !(push > 0.0) {
@@ -367,7 +371,7 @@ fn contradicts(form: &Form, z: &[Twice], share: f64) -> bool {
     left <= share * push && outside.fold(0.0, f64::max) <= NO_FORCE * size
 }
 
-/// Whether the cost falls for ever along `x`.
+/// Whether the cost decreases without bound along `x`.
 fn is_ray(form: &Form, x: &[Twice], share: f64) -> bool {
     let slope = -dot(&form.c, x).round();
     let (size, n) = (largest(x), form.n());
@@ -378,7 +382,7 @@ fn is_ray(form: &Form, x: &[Twice], share: f64) -> bool {
     times(&form.P, x, &mut bend);
     let mut s = vec![ZERO; form.b.len()];
     times(&form.A, x, &mut s);
-    // nothing beside the fall of the cost, and beside the row's own numbers
+    // zero relative to the decrease of the cost, and relative to the row's terms
     let terms = |row: &form::Row| row.iter().map(|(_, v)| v.round().abs()).sum::<f64>();
     let allowed = |terms: f64| share * slope.min(terms * size);
     (0..n).all(|i| bend[i].round().abs() <= allowed(terms(&form.P[i])))

@@ -1,14 +1,14 @@
-//! Numbers of twice the digits: an unevaluated sum of two `f64`, about 32 decimal digits.
+//! Double-double arithmetic: an unevaluated sum of two `f64`, about 32 decimal digits.
 //!
-//! Sums and products by Knuth's and Dekker's error-free transformations, without fused instructions: the
-//! same bits on every machine.
+//! Sums and products use Knuth's and Dekker's error-free transformations without fused
+//! multiply-add, so the bits are the same on every machine.
 
-// the whole of this module is inner loop
+// the whole module is inner loop
 #![allow(clippy::inline_always)]
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// `hi + lo`, `|lo|` at most half a unit in the last place of `hi`.
+/// The number `hi + lo`, with `|lo|` at most half a unit in the last place of `hi`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Twice {
     hi: f64,
@@ -33,7 +33,7 @@ fn quick_sum(a: f64, b: f64) -> Twice {
     Twice { hi, lo: b - (hi - a) }
 }
 
-/// The upper and the lower half of the digits.
+/// Splits the significand into an upper and a lower half.
 #[inline(always)]
 fn split(a: f64) -> [f64; 2] {
     let t = 134_217_729.0 * a;
@@ -65,18 +65,18 @@ impl Twice {
         if self.hi < 0.0 { -self } else { self }
     }
 
-    /// Times a power of two.
+    /// Product with a power of two, which is exact.
     #[inline(always)]
     pub fn scaled(self, power: f64) -> Self {
         Self { hi: self.hi * power, lo: self.lo * power }
     }
 
-    /// Zero of negative numbers.
+    /// Square root; zero of negative numbers.
     pub fn sqrt(self) -> Self {
         if !(self.hi > 0.0) {
             return ZERO;
         }
-        // one step of Newton's method doubles the digits
+        // one Newton step doubles the number of digits
         let root = Self::new(self.hi.sqrt());
         root + (self - root * root).scaled(0.5) / root
     }
@@ -161,8 +161,8 @@ pub(super) fn dot(a: &[Twice], b: &[Twice]) -> Twice {
 mod tests {
     use super::*;
 
-    /// What a sum or a product loses is in the lower half: 1 + 2^-80 has two parts, and its square minus one
-    /// is 2^-79 + 2^-160.
+    /// The rounding error of a sum or a product is in the lower part: 1 + 2^-80 has two parts, and
+    /// its square minus 1 is 2^-79 + 2^-160.
     #[test]
     fn small_parts_survive() {
         let tiny = Twice::new(2.0_f64.powi(-80));
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((a * a - ONE).round(), 2.0_f64.powi(-79));
     }
 
-    /// Quotients and roots are right to about 2^-104.
+    /// Quotients and square roots have relative errors of about 2^-104.
     #[test]
     fn quotients_and_roots_have_twice_the_digits() {
         for k in 1..200 {

@@ -1,31 +1,34 @@
-//! When an island's iteration ends.
+//! Stopping criteria of the interior point.
 
 use super::Interior;
 use super::work::Work;
 use crate::cone::program::LANES;
 use crate::kernels::larger;
 
-/// Where an iteration ends: at whichever of the two comes first.
+/// Stopping criteria: the iteration ends when either is satisfied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Goal {
-    /// Complementarity gap, the mean product as a share of force times speed; primal residuals are then within this share of the
-    /// speed, residuals of stationarity within this share of the force.
+    /// Complementarity gap: the mean product, as a share of force times speed. Primal residuals
+    /// must also be within this share of the speed, residuals of stationarity within this share of
+    /// the force.
     pub mean: f64,
-    /// Bound for each product, row and variable, as in [`mean`](Self::mean), and for each variable measured by its own cost;
-    /// 0 for no such end.
+    /// Bound of every single product, row and variable, relative to the same sizes as
+    /// [`mean`](Self::mean), and of every variable relative to its own cost. 0 disables this
+    /// criterion.
     pub each: f64,
 }
 
 impl Goal {
-    /// Ends at a complementarity gap alone.
+    /// Criterion on the complementarity gap alone.
     pub fn mean(mean: f64) -> Self {
         Self { mean, each: 0.0 }
     }
 }
 
 impl Interior {
-    /// Whether each product, row and variable of an island is within `share` of its forces and speeds, by the iteration's own
-    /// residuals: the check of the answer asks the same of its own.
+    /// Whether each product, row and variable of an island is within `share` of its forces and
+    /// speeds, by the iteration's own residuals. The check of the solution applies the same
+    /// criterion to recomputed residuals.
     pub(super) fn each_within(
         &self,
         work: &Work<'_>,
@@ -39,11 +42,11 @@ impl Interior {
             let s = &self.s_in[at..][..m];
             let gap = &self.gap[at..][..m];
             let mut largest = [0.0; LANES];
-            // of round cones
+            // for round cones
             let [mut dot, mut first, mut squares] = [[0.0; LANES]; 3];
             for (j, ((z, s), gap)) in z.iter().zip(s).zip(gap).enumerate() {
                 for l in 0..LANES {
-                    // `A x − b`, without the compliance of the row
+                    // `A x − b`, without the row's compliance
                     let u = s[l] + gap[l];
                     largest[l] = larger(largest[l], u.abs());
                     if batch.shape.round {

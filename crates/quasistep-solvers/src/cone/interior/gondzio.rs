@@ -1,4 +1,4 @@
-//! Gondzio's multiple centrality corrections: longer steps from one factor.
+//! Gondzio's multiple centrality corrections, which lengthen steps with one factorisation.
 
 use super::work::Work;
 use super::{Interior, longest};
@@ -6,12 +6,13 @@ use crate::cone::kernels;
 use crate::cone::structure::Panel;
 use crate::tolerances::interior::{GONDZIO_ADD, GONDZIO_ENOUGH, GONDZIO_GAIN, GONDZIO_PRODUCTS};
 
-/// Most corrections of a step, by the least number of entries in the island's factor: only beside a large one is a solve cheap.
+/// Largest number of corrections of a step, each with the least number of factor entries of the
+/// island. Solves are cheap only relative to a large factorisation.
 const CORRECTIONS: [(u32, u32); 2] = [(40_000, 3), (8_000, 2)];
 
 impl Interior {
-    /// Computes the corrector's direction, and adds Gondzio's corrections while they allow a longer step. `aim` is the target of the
-    /// products. Returns the longest step that stays inside.
+    /// Computes the corrector direction, and adds Gondzio corrections while they allow a longer
+    /// step. `aim` is the target of the products. Returns the longest step inside the cones.
     pub(super) fn gondzio_correction(&mut self, work: &Work<'_>, aim: f64) -> f64 {
         let mut far = longest(&self.direction(work));
         let size = work.panels.iter().map(Panel::len).sum::<u32>();
@@ -44,7 +45,7 @@ impl Interior {
                 spring.last_change = spring.change;
             }
             let next = longest(&self.direction(work));
-            // written so that NaN comes back
+            // the condition is true for NaN, which is returned
             if !(next >= far) {
                 std::mem::swap(&mut self.dx, &mut self.last_dx);
                 std::mem::swap(&mut self.ds, &mut self.last_ds);

@@ -1,10 +1,10 @@
-//! Huber terms: springs with limited force.
+//! Huber terms in the interior point.
 
-/// A spring with limited force as two bounds: `force = k (x − target − over + under)`,
-/// `−limit ≤ force ≤ limit`, `over (limit − force) = under (limit + force) = 0`.
+/// Huber term as a quadratic term with two bounds: `force = k (x − target − over + under)`, `−limit
+/// ≤ force ≤ limit`, `over (limit − force) = under (limit + force) = 0`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HuberTerm {
-    /// Padded index of the variable, and where its diagonal entry is in `H`.
+    /// Padded index of the variable, and index of its diagonal entry in `H`.
     pub at: u32,
     pub H_at: u32,
     pub panel: u32,
@@ -14,7 +14,7 @@ pub(super) struct HuberTerm {
     pub force: f64,
     pub over: f64,
     pub under: f64,
-    /// Right sides of the two complementarity equations.
+    /// Right-hand sides of the two complementarity equations.
     pub t: [f64; 2],
     pub change: [f64; 3],
     pub last_change: [f64; 3],
@@ -25,7 +25,7 @@ impl HuberTerm {
         self.limit.is_finite() && self.stiffness > 0.0
     }
 
-    /// `limit − force` and `limit + force`: multipliers of `over` and `under`.
+    /// `limit − force` and `limit + force`, the multipliers of `over` and `under`.
     pub fn margins(&self) -> [f64; 2] {
         [self.limit - self.force, self.limit + self.force]
     }
@@ -48,7 +48,7 @@ impl HuberTerm {
         self.stiffness() * (self.t[0] / a - self.t[1] / b)
     }
 
-    /// Changes of force, over and under for a change of `x`.
+    /// Changes of force, `over` and `under` for a change `dx` of the variable.
     pub fn changes(&self, dx: f64) -> [f64; 3] {
         if !self.limited() {
             return [self.stiffness * dx, 0.0, 0.0];

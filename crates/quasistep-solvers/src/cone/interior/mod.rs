@@ -37,22 +37,23 @@ pub(crate) use goal::Goal;
 use huber::HuberTerm;
 use work::Work;
 
-/// Iterations without progress after which rounding has taken over.
+/// Number of iterations without progress after which rounding dominates.
 const STALLED: u32 = 2;
-/// Iterations before an island counts as stuck.
+/// Largest number of iterations; beyond it an island counts as stalled.
 const ITERATIONS: u32 = 60;
 /// Exponent of the centring parameter: `sigma = (mu after the predictor / mu before)^CENTER`.
 const CENTER: i32 = 5;
 const CENTER_ROUND: i32 = 3;
 
-/// Memory, shared by all islands; vectors over padded `x`, and over rows as the batches have them.
+/// Interior point and its memory, shared by all islands. Vectors are over padded `x`, and over rows
+/// in the layout of the batches.
 #[derive(Debug, Default)]
 pub(crate) struct Interior {
     pub x: Vec<f64>,
-    /// The point's multipliers and slacks, over padded `z`: written when an iteration ends.
+    /// Multipliers and slacks over padded `z`, written when an iteration ends.
     pub z: Vec<f64>,
     pub s: Vec<f64>,
-    /// One for every edge predicted active, over padded `z`: written when an iteration ends.
+    /// 1 for every edge predicted active, over padded `z`, written when an iteration ends.
     pub active: Vec<f64>,
     batches: Batches,
     z_in: Vec<Lane>,
@@ -72,39 +73,41 @@ pub(crate) struct Interior {
     products: Products,
     springs: Vec<HuberTerm>,
     sizes: Sizes,
-    /// A direction to come back to.
+    /// Direction before a Gondzio correction, restored if the correction is rejected.
     last_dx: Vec<f64>,
     last_ds: Vec<Lane>,
     last_dz: Vec<Lane>,
-    /// Largest entry of `gap` on the present island.
+    /// Largest entry of `gap` on the current island.
     largest_gap: f64,
-    /// Displacement of a row per unit of its force: `A x − b + compliance z = s`.
+    /// Dual regularisation: displacement of a row per unit of its force, `A x − b + compliance z =
+    /// s`.
     compliance: f64,
-    /// Whether the present iteration has taken a step.
+    /// Whether the current iteration has taken a step.
     stepped: bool,
-    /// Largest error among the islands that got stuck since [`prepare`](Self::prepare), as a share of their forces and speeds.
+    /// Largest error among the islands that stalled since [`prepare`](Self::prepare), as a share of
+    /// their forces and speeds.
     pub off: f64,
     pub iterations: u32,
     pub budget: Budget,
 }
 
-/// How an island's iteration ended.
+/// Outcome of the iteration on an island.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// The goal is reached.
+    /// The stopping criterion is satisfied.
     Reached,
-    /// No more progress; the least error seen, as a share of forces and speeds.
+    /// No more progress. Contains the least error seen, as a share of forces and speeds.
     Stuck(f64),
 }
 
 impl Interior {
-    /// Takes the sizes of a problem.
+    /// Allocates memory for a program.
     pub fn prepare(&mut self, p: &ConeProgram, s: &Structure) {
         for v in [&mut self.x, &mut self.pull, &mut self.dx, &mut self.last_dx] {
             v.clear();
             v.resize(p.n_padded, 0.0);
         }
-        // padding: zero multiplier, positive slack
+        // padding has multiplier zero and a positive slack
         for (v, padding) in [(&mut self.z, 0.0), (&mut self.s, 1.0), (&mut self.active, 0.0)] {
             v.clear();
             v.resize(p.m_padded, padding);
@@ -157,8 +160,9 @@ impl Interior {
         self.off = 0.0;
     }
 
-    /// Iterates on one island until `goal` is reached or progress ends. The point is in the island's entries of `x`, `s` and `z`.
-    /// Rows have a compliance of `compliance` over the scale of the cost.
+    /// Iterates on one island until `goal` is reached or progress ends. The last iterate is in the
+    /// island's entries of `x`, `s` and `z`. The compliance of rows is `compliance` over the scale
+    /// of the cost.
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -185,7 +189,7 @@ impl Interior {
         end
     }
 
-    /// Copies the point of an island from another memory.
+    /// Copies the iterate of an island from another solver's memory.
     pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -200,7 +204,7 @@ impl Interior {
         }
     }
 
-    /// Goes on from the point where [`solve`](Self::solve) ended.
+    /// Continues from the iterate where [`solve`](Self::solve) ended.
     pub fn go_on(
         &mut self,
         isa: Isa,
@@ -214,7 +218,7 @@ impl Interior {
         let work = Work::new(isa, p, s, island, &batches);
         let scale = self.scale(p, work.panels);
         self.compliance = compliance / scale;
-        // another island may have come between
+        // another island may have been solved in between
         let gap = self.gap[span(work.batches)].as_flattened();
         self.largest_gap = max_abs(gap);
         self.stepped = false;
@@ -233,11 +237,12 @@ impl Interior {
         spread(work.p, work.batches, &self.z_in, &mut self.z);
     }
 
-    /// Predicts the active edges by Tapia's indicators: near the answer multipliers of active ones stay while slacks vanish, so that
-    /// `dz / z > ds / s` for the last step, whatever the units. Where there was no step, `scale` compares slacks with forces.
+    /// Predicts the active edges by Tapia's indicators. Near the solution multipliers of active
+    /// edges stay while their slacks vanish, so `dz / z > ds / s` for the last step, in any units.
+    /// If there was no step, `scale` compares slacks with multipliers.
     fn write_active(&mut self, work: &Work<'_>, scale: Option<f64>) {
         if work.round {
-            // nobody reads the prediction
+            // the prediction is only used without round cones
             return;
         }
         let Self { s_in, z_in, ds, dz, t, .. } = self;
@@ -268,7 +273,7 @@ impl Interior {
         for _ in 0..ITERATIONS {
             let mu = sum / degree;
             let gap = self.largest_gap;
-            // a step back means that rounding has taken over
+            // an increase of the residual means that rounding dominates
             let now = (mu / (force * speed)).max(gap / speed).max(pull / force);
             if !mu.is_finite() {
                 return Outcome::Stuck(best);
@@ -295,7 +300,7 @@ impl Interior {
             let reach = self.direction(work);
             let ahead = self.products_ahead(work, sum, &reach, longest(&reach).min(1.0)) / degree;
             let aim = mu * (ahead / mu).clamp(0.0, 1.0).powi(power);
-            // corrector: what the predictor's products left out, and back to the middle
+            // corrector: second-order terms of the predictor, and centring
             for spring in self.springs.iter_mut().filter(|s| work.has(s.panel) && s.limited()) {
                 let [a, b] = spring.margins();
                 let [force, over, under] = spring.change;
@@ -323,7 +328,7 @@ impl Interior {
             let longest = self.gondzio_correction(work, aim);
             let share = if work.round { STEP } else { (1.0 - aim / mu).clamp(STEP, STEP_MOST) };
             let alpha = (share * longest).min(1.0);
-            // written so that NaN ends here, with the point still good
+            // the condition is true for NaN, which ends the iteration with the last iterate intact
             if !(alpha > SHORTEST && kernels::all_finite(work.isa, work.panels, &self.dx)) {
                 return Outcome::Stuck(best);
             }
@@ -341,7 +346,7 @@ impl Interior {
         Outcome::Stuck(best)
     }
 
-    /// Matrices and right sides of the predictor, the affine-scaling direction.
+    /// Matrices and right-hand sides of the predictor, the affine-scaling direction.
     fn predict(&mut self, work: &Work<'_>) {
         for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
             let [a, b] = spring.margins();
@@ -365,7 +370,8 @@ impl Interior {
         );
     }
 
-    /// Writes the right side without the rows' forces in the place of the direction: residual of stationarity and Huber terms.
+    /// Writes the right-hand side without the rows' terms to the direction: residual of
+    /// stationarity and Huber terms.
     fn start_direction(&mut self, work: &Work<'_>) {
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
@@ -377,7 +383,7 @@ impl Interior {
         }
     }
 
-    /// Solves for `dx`, in whose place the right side is, then `ds` and `dz`.
+    /// Solves for `dx`, which holds the right-hand side on entry, then for `ds` and `dz`.
     fn direction(&mut self, work: &Work<'_>) -> Reach {
         self.budget.spend(work.counts.solve + 3 * work.counts.rows);
         let (first, last) = work.range;
@@ -411,7 +417,7 @@ impl Interior {
         reach
     }
 
-    /// Sum of the complementarity products, those of Huber terms included.
+    /// Sum of the complementarity products, Huber terms included.
     fn sum_of_products(&self, work: &Work<'_>) -> f64 {
         let rows = span(work.batches);
         let (s, z) = (&self.s_in[rows.clone()], &self.z_in[rows]);
@@ -419,7 +425,7 @@ impl Interior {
         rows.sum::<f64>() + self.spring_products(work, 0.0)
     }
 
-    /// Sum of the complementarity products after a step of `alpha`, where `sum` is the present one.
+    /// Sum of the complementarity products after a step of `alpha`; `sum` is the current sum.
     fn products_ahead(&self, work: &Work<'_>, sum: f64, reach: &Reach, alpha: f64) -> f64 {
         let springs = self.spring_products(work, alpha) - self.spring_products(work, 0.0);
         sum + alpha * (reach.cross + alpha * reach.square) + springs
@@ -436,7 +442,7 @@ impl Interior {
         total
     }
 
-    /// Takes the step of rows and springs; returns the sum of the products.
+    /// Takes the step of rows and Huber terms; returns the sum of the products.
     fn advance(&mut self, work: &Work<'_>, alpha: f64) -> f64 {
         for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
             spring.force += alpha * spring.change[0];

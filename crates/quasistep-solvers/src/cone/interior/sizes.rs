@@ -7,14 +7,15 @@ use crate::cone::program::ConeProgram;
 use crate::cone::structure::Panel;
 
 impl Interior {
-    /// Barrier degree: one for an edge or a round cone, two for a Huber term.
+    /// Barrier degree: 1 for an edge or a round cone, 2 for a Huber term.
     pub(super) fn degree(&self, work: &Work<'_>) -> f64 {
         let cones: u32 = work.cones().map(|c| if c.round { 1 } else { c.m }).sum();
         let springs = self.springs.iter().filter(|s| work.has(s.panel) && s.limited()).count();
         (f64::from(cones) + 2.0 * springs as f64).max(1.0)
     }
 
-    /// Largest diagonal entry of the cost on an island's panels, springs included; 1 if all are zero.
+    /// Largest diagonal entry of the cost on an island's panels, Huber terms included; 1 if all are
+    /// zero.
     pub fn scale(&self, p: &ConeProgram, panels: &[Panel]) -> f64 {
         let mut largest = 0.0_f64;
         for panel in panels {
@@ -29,7 +30,7 @@ impl Interior {
         if largest > 0.0 { largest } else { 1.0 }
     }
 
-    /// Largest entry of the linear cost, springs included.
+    /// Largest entry of the linear cost, Huber terms included.
     pub(super) fn force(&self, work: &Work<'_>) -> f64 {
         let mut force = kernels::largest(work.isa, work.panels, &work.p.c);
         for (spring, data) in self.springs.iter().zip(&work.p.saturations) {

@@ -1,4 +1,4 @@
-//! Where the interior point starts.
+//! Starting point of the interior point.
 
 use super::{Interior, Work};
 use crate::cone::batches::span;
@@ -8,7 +8,7 @@ use crate::tolerances::REFINEMENTS;
 use crate::tolerances::interior::{INSIDE, PUSH, ROOM, SHIFT, SOFT, SOFT_ROUND};
 
 impl Interior {
-    /// Starting point: a least-squares solution, shifted into the cones.
+    /// Computes the starting point: a least-squares solution, shifted into the cones.
     pub(super) fn start(&mut self, work: &Work<'_>, scale: f64) -> bool {
         self.weigh(work, scale);
         if !self.least_squares(work, scale) {
@@ -23,7 +23,8 @@ impl Interior {
         true
     }
 
-    /// Removes the residual that the shift of the matrix leaves. Without rows `x` is then the minimiser to all digits.
+    /// Iterative refinement: removes the residual caused by the regularisation of the matrix.
+    /// Without rows, `x` is then the minimiser to all digits.
     fn refine(&mut self, work: &Work<'_>, reach: f64) {
         let (first, last) = work.range;
         for _ in 0..REFINEMENTS {
@@ -37,7 +38,8 @@ impl Interior {
         }
     }
 
-    /// Weights of the rows: a share of the forces that stop what a contact moves.
+    /// Sets the weights of the rows in the least squares: a share of the curvature of the cost
+    /// along the cone's rows.
     fn weigh(&mut self, work: &Work<'_>, scale: f64) {
         self.sizes.measure(work.isa, work.p, work.panels, work.groups, scale);
         for batch in work.batches {
@@ -59,12 +61,12 @@ impl Interior {
         }
     }
 
-    /// The least cost of the variables and of the squared gaps by their weights, springs without limit, into `x`, and its gaps
-    /// into `gap`; false if the matrix has no factor.
+    /// Minimises the cost plus the weighted squares of the gaps into `x`, with Huber terms as
+    /// quadratic terms; writes the gaps to `gap`. Returns false if the factorisation fails.
     fn least_squares(&mut self, work: &Work<'_>, scale: f64) -> bool {
         let p = work.p;
         for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
-            // as if without limit
+            // as a quadratic term
             (spring.over, spring.under, spring.force) = (0.0, 0.0, 0.0);
         }
         for panel in work.panels {
@@ -96,7 +98,7 @@ impl Interior {
         true
     }
 
-    /// `s = A x − b` and `z = −w s`, each moved into the cones; the size of the gaps.
+    /// `s = A x − b` and `z = −w s`, each shifted into the cones. Returns the size of the gaps.
     fn push_inside(&mut self, work: &Work<'_>) -> f64 {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         self.each_cone(work, |u, round| {
@@ -108,7 +110,7 @@ impl Interior {
             }
         });
         if least > most {
-            // no cones
+            // the island has no cones
             (least, most) = (1.0, -1.0);
         }
         let reach = least.abs().max(most.abs()).max(Self::speed(work)).max(f64::MIN_POSITIVE);
@@ -135,7 +137,7 @@ impl Interior {
                 let e = if batch.shape.round && j > 0 { 0.0 } else { 1.0 };
                 for l in 0..LANES {
                     if l >= batch.count as usize {
-                        // padding: positive slack, zero multiplier
+                        // padding has a positive slack and multiplier zero
                         (self.s_in[at][l], self.z_in[at][l]) = (e, 0.0);
                         self.gap[at][l] = 0.0;
                         continue;
@@ -152,7 +154,8 @@ impl Interior {
         reach
     }
 
-    /// Limited springs at rest, with room on both sides, and what pulls at the variables.
+    /// Starts Huber terms with zero force and positive distances to both bounds, and computes the
+    /// residual of stationarity.
     fn release_springs(&mut self, work: &Work<'_>, reach: f64) {
         let p = work.p;
         kernels::cost_times(work.isa, p, work.panels, &self.x, &mut self.pull);
@@ -182,8 +185,8 @@ impl Interior {
         kernels::batch_rows(work.isa, work.p, work.batches, work.E, work.b, x, gap);
     }
 
-    /// Calls `f` with the entries of `gap` of every round cone, and with those of edges one by one; and whether
-    /// they are of a round cone.
+    /// Calls `f` with the entries of `gap` of every round cone, and with each edge alone; its
+    /// second argument is true for a round cone.
     fn each_cone(&self, work: &Work<'_>, mut f: impl FnMut(&[f64], bool)) {
         for batch in work.batches {
             let gap = &self.gap[batch.at as usize..][..batch.shape.m as usize];

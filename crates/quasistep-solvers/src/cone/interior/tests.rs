@@ -1,8 +1,8 @@
 use super::*;
 use crate::cone::program::Cone;
 
-/// Rows of light bodies beside heavy ones: where the iteration ends, the force that stops a light body is less than
-/// the slack that is left.
+/// Rows of blocks with small cost beside blocks with large cost. Where the iteration ends, the
+/// multiplier of an active row of a small block is smaller than the slacks that remain.
 #[test]
 fn rows_that_carry_little_force_are_told_from_those_that_carry_none() {
     let masses = [1.0, 1e-6];
@@ -11,7 +11,7 @@ fn rows_that_carry_little_force_are_told_from_those_that_carry_none() {
     for (i, mass) in masses.into_iter().enumerate() {
         p.P(0, i)[i] = mass;
         p.c(0)[i] = -mass;
-        // alone, each would come to 1
+        // each of them alone would reach 1
         for most in [0.5, 2.0] {
             let mut cone = p.push_cone(Cone::Edges(&[1.0]), 1, &[0]);
             cone.J(0, 0)[i] = -1.0;

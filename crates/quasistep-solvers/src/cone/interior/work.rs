@@ -1,11 +1,11 @@
-//! Inputs of an island's iteration.
+//! Inputs of the iteration on an island.
 
 use crate::cone::batches::{Batch, Batches};
 use crate::cone::kernels::{Isa, Lane};
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::structure::{Counts, Group, Island, Panel, Structure};
 
-/// The program, its structure, and which parts of both are the island's.
+/// The program, its structure, and the parts of both that belong to the island.
 pub(super) struct Work<'a> {
     pub isa: Isa,
     pub p: &'a ConeProgram,

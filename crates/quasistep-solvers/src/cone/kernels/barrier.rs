@@ -1,4 +1,4 @@
-//! Entry by entry over cones, for the interior point: weights, right sides, directions, steps.
+//! Interior point operations on entries of cones: weights, right-hand sides, directions, steps.
 
 use super::round::{self, Four, is_narrow};
 use super::{kernel, lanes, lanes_mut, rows_of_group};
@@ -7,7 +7,7 @@ use crate::cone::second_order;
 use crate::cone::structure::Group;
 
 kernel! {
-    /// `w = z / (s + compliance z)`; for round cones `D = W⁻²`.
+    /// `w = z / (s + compliance z)` of edges; `D = W⁻²` of round cones.
     weights(
         p: &ConeProgram,
         groups: &[Group],
@@ -46,7 +46,7 @@ kernel! {
     }
 }
 
-/// `t += W⁻² v` for a round cone.
+/// `t += W⁻² v` of a round cone.
 #[inline(always)]
 fn add_round(cone: &ConeData, D: &[f64], v: &[f64], t: &mut [f64]) {
     let (m, stride) = (cone.m as usize, cone.stride_z as usize);
@@ -57,8 +57,9 @@ fn add_round(cone: &ConeData, D: &[f64], v: &[f64], t: &mut [f64]) {
 }
 
 kernel! {
-    /// `t = (ds ∘ dz − mu) / (s + compliance z) + w (s + gap)`; for round cones `z` and the products of the
-    /// scaled cone, and `W⁻² gap`.
+    /// Right-hand side of the corrector. For edges `t = (ds ∘ dz − mu) / (s + compliance z) + w (s
+    /// + gap)`. For round cones `t` is `z` plus the products in the Nesterov–Todd scaling plus `W⁻²
+    /// gap`.
     corrector(
         p: &ConeProgram,
         groups: &[Group],
@@ -120,8 +121,8 @@ kernel! {
 }
 
 kernel! {
-    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + compliance dz`; returns the inverse of the longest step that stays inside, not
-    /// positive if nothing blocks it.
+    /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + compliance dz`. Returns the inverse of the longest
+    /// step inside the cones, which is not positive if no cone blocks.
     directions(
         p: &ConeProgram,
         groups: &[Group],
@@ -137,7 +138,7 @@ kernel! {
         dz: &mut [f64],
     ) -> f64 {
         let (minus, less) = (S::splat(-1.0), S::splat(-compliance));
-        // largest ratios so far, as numerators and denominators: no division per row
+        // largest ratios so far, as numerators and denominators, to avoid a division per row
         let (mut most_s, mut over_s) = (minus, S::splat(1.0));
         let (mut most_z, mut over_z) = (minus, S::splat(1.0));
         let (mut round, mut rounds) = (-1.0_f64, minus);
@@ -180,13 +181,13 @@ kernel! {
                 let (gap, t) = (lanes(&gap[all.clone()]), lanes(&t[all.clone()]));
                 let w = lanes(&w[all]);
                 for c in 0..ds.len() {
-                    // minus dz and minus ds
+                    // −dz and −ds
                     let a = S::fma(S::load(&w[c]), S::load(&ds[c]), S::load(&t[c]));
                     let d = S::fma(less, a, S::add(S::load(&ds[c]), S::load(&gap[c])));
                     let b = S::mul(minus, d);
                     S::store(S::mul(minus, a), &mut dz[c]);
                     S::store(d, &mut ds[c]);
-                    // padding: z = dz = 0 is no more than any ratio
+                    // padding has z = dz = 0, whose ratio never exceeds another
                     let (s, z) = (S::load(&s[c]), S::load(&z[c]));
                     let more = S::fma(S::mul(minus, most_s), s, S::mul(b, over_s));
                     (most_s, over_s) = (S::select(more, b, most_s), S::select(more, s, over_s));

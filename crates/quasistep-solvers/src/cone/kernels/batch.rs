@@ -1,7 +1,7 @@
-//! Sweeps of the interior point over cones, four of a shape at a time.
+//! Sweeps of the interior point over cones, in batches of four cones of equal shape.
 //!
-//! Vectors over rows are laid out as [`Batches`](crate::cone::batches::Batches) has it: entry `j` of four
-//! cones is one [`Lane`].
+//! Vectors over rows have the layout of [`Batches`](crate::cone::batches::Batches): entry `j` of
+//! four cones is one [`Lane`].
 
 pub(super) mod step;
 
@@ -9,14 +9,15 @@ use super::{Lane, Simd, kernel, lanes, lanes_mut, multiply};
 use crate::cone::batches::Batch;
 use crate::cone::program::{ConeProgram, LANES, MAX_ROWS};
 
-/// First entry of a cone's matrix `G = E W Eᵀ`, `k` padded rows, by its place in the padded `b`.
+/// Index of the first entry of a cone's matrix `G = E W Eᵀ`, `k` padded rows, from its index in the
+/// padded `b`.
 #[inline(always)]
 pub(crate) fn G_at(b_at: u32) -> usize {
     b_at as usize * MAX_ROWS
 }
 
-/// Calls a function with the sizes of a batch as constants where they are common ones: contacts with four
-/// edges, or six with spin, and round cones.
+/// Calls a function with the sizes of a batch as constants where they are common: four edges, six
+/// edges with spin, and round cones.
 macro_rules! by_size {
     ($batch:expr, $name:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
         match ($batch.shape.round, $batch.shape.k, $batch.shape.m) {
@@ -31,8 +32,8 @@ macro_rules! by_size {
 
 use by_size;
 
-/// Calls a function with rows and lanes of the sides as constants where they are common ones: free bodies, with
-/// an arm or a slider, with the ground.
+/// Calls a function with the numbers of rows and of lanes of the blocks as constants where they are
+/// common: six variables with six, with a few more, with one to four, or alone.
 macro_rules! by_sides {
     ($batch:expr, $fixed:ident, $any:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
         match ($batch.shape.k, $batch.shape.sides) {
@@ -140,7 +141,7 @@ fn take_fixed<S: Simd, const K: usize, const A: usize, const B: usize>(
                 b[c] = S::fma(f, S::load(&J[r * width + A + c]), b[c]);
             }
         }
-        // sums first: what is added to memory waits for what was added before
+        // add sums to memory once: each access would wait for the last
         let to = &mut g[batch.x[l][0] as usize..][..A];
         for c in 0..A {
             S::store(S::add(S::load(&to[c]), a[c]), &mut to[c]);
@@ -170,7 +171,7 @@ fn take_any<S: Simd>(p: &ConeProgram, batch: &Batch, f: &[Lane; MAX_ROWS], g: &m
     }
 }
 
-/// Entry `j` of `E y`.
+/// Entry `j` of `E y`, for four cones.
 #[inline(always)]
 fn edge<S: Simd>(E: &[Lane], k: usize, m: usize, y: &[S::V; MAX_ROWS], j: usize) -> S::V {
     let mut u = S::mul(S::load(&E[j]), y[0]);
@@ -180,7 +181,7 @@ fn edge<S: Simd>(E: &[Lane], k: usize, m: usize, y: &[S::V; MAX_ROWS], j: usize)
     u
 }
 
-/// The entries of a batch in vectors over rows.
+/// Entries of a batch in a vector over rows.
 #[inline(always)]
 fn own<'a>(v: &'a [Lane], batch: &Batch, m: usize) -> &'a [Lane] {
     &v[batch.at as usize..][..m]

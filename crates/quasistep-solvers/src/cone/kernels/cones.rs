@@ -1,13 +1,13 @@
-//! Sweeps over cones: slacks, forces, and their power along a line.
+//! Sweeps over cones: slacks, forces, and the directional derivative of the augmented Lagrangian's
+//! penalty.
 
 use super::{MAX_ROUND, Simd, axpy, kernel, lanes, lanes_mut, multiply};
 use crate::cone::program::{ConeData, ConeProgram, LANES, Side};
 use crate::cone::second_order;
 use crate::cone::structure::Group;
 
-/// Calls a function with the shape of a group as constants where it is a common one: contacts with and
-/// without spin, between bodies and arms of up to 12 dofs, with one or two lanes of edges. Zero lanes stand for
-/// any number.
+/// Calls a function with the shape of a group as constants where it is common: with and without
+/// spin, blocks of up to 12 variables, one or two lanes of edges. Zero lanes stand for any number.
 macro_rules! by_shape {
     ($cones:expr, $fixed:ident, $any:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
         match (
@@ -41,7 +41,7 @@ pub(super) fn sides_of<'a>(p: &'a ConeProgram, cones: &[ConeData]) -> &'a [Side]
     &p.sides[cones[0].first_side as usize..cones[0].last_side as usize]
 }
 
-/// The first `K` lanes of `v`, each in all lanes of a vector.
+/// The first `K` entries of `v`, each broadcast to all lanes of a vector.
 #[inline(always)]
 pub(super) fn split<S: Simd, const K: usize>(v: S::V) -> [S::V; K] {
     let all = [S::lane::<0>(v), S::lane::<1>(v), S::lane::<2>(v), S::lane::<3>(v)];
@@ -81,7 +81,8 @@ fn rows_fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
         }
     }
     let sign = S::splat(if with_b { -1.0 } else { 0.0 });
-    // one after another in memory; by number, as adapters of iterators are not compiled into a kernel
+    // cones are contiguous in memory; index them, because iterator adapters are not compiled with
+    // the kernel's instructions
     let first = &cones[0];
     let per = lanes_of_edges::<PER>(first);
     let n = cones.len();
@@ -110,7 +111,7 @@ fn rows_fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
     }
 }
 
-/// Lanes of a cone's edges: the constant `PER`, unless that is zero.
+/// Number of lanes of a cone's edges: the constant `PER`, unless that is zero.
 #[inline(always)]
 fn lanes_of_edges<const PER: usize>(cone: &ConeData) -> usize {
     if PER == 0 { cone.stride_z as usize / LANES } else { PER }
@@ -153,12 +154,12 @@ kernel! {
 }
 
 kernel! {
-    /// Copies a padded `z` to one without padding.
+    /// Copies a padded `z` to an unpadded one.
     unpad(p: &ConeProgram, from: &[f64], to: &mut [f64]) {
         for cone in &p.cones {
             let mut to = &mut to[cone.first as usize..];
             for from in lanes(&from[cone.at as usize..][..cone.stride_z as usize]) {
-                // whole lanes, and the next cone over the rest
+                // copy whole lanes; the next cone overwrites the excess
                 let Some((head, tail)) = std::mem::take(&mut to).split_first_chunk_mut() else {
                     break;
                 };
@@ -166,7 +167,7 @@ kernel! {
                 to = tail;
             }
         }
-        // the last cones, which have no room for whole lanes
+        // the last cones have no room for whole lanes
         let near = p.cones.iter().rev().take_while(|c| (c.first + c.stride_z) as usize > p.m);
         for cone in near {
             let m = cone.m as usize;
@@ -214,7 +215,7 @@ fn forces_fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
 ) {
     let mut out = [S::zero(); C];
     let sign = S::splat(sign);
-    // one after another in memory
+    // cones are contiguous in memory
     let first = &cones[0];
     let per = lanes_of_edges::<PER>(first);
     let n = cones.len();
@@ -279,8 +280,8 @@ pub(super) fn forces_any<S: Simd>(
 }
 
 kernel! {
-    /// `Σ Π(z − rho (u + tau rates)) · rates` over all cones of some groups, and its derivative with
-    /// respect to `tau`.
+    /// `Σ Π(z − rho (u + tau rates)) · rates` over all cones of some groups, and its derivative
+    /// with respect to `tau`.
     force_power(
         p: &ConeProgram,
         groups: &[Group],

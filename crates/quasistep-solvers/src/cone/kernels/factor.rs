@@ -1,4 +1,4 @@
-//! The block factor `H = Uᵀ U`.
+//! Block Cholesky factorisation `H = Uᵀ U`.
 
 use super::wide::{One, Two, Vector};
 use super::{Simd, axpy, kernel, lanes, lanes_mut};
@@ -6,8 +6,9 @@ use crate::cone::program::{LANES, padded};
 use crate::cone::structure::{Column, Panel, Structure, Term, Update};
 
 kernel! {
-    /// `H = Uᵀ U` in place, over the panels `first..last`, with the inverses `U⁻ᵀ` of the diagonal
-    /// blocks; returns the first row whose pivot is not above `least`, with the factor unfinished.
+    /// Factorises `H = Uᵀ U` in place, over the panels `first..last`, and computes the inverses
+    /// `U⁻ᵀ` of the diagonal blocks. Returns the first row whose pivot is not above `least`, with
+    /// the factorisation incomplete.
     factor(
         s: &Structure,
         first: usize,
@@ -20,7 +21,7 @@ kernel! {
             let dim = panel.dim as usize;
             let (before, U) = H.split_at_mut(panel.at as usize);
             let U = &mut U[..panel.len() as usize];
-            // updates from the panels before: they are read repeatedly, this panel alone is written
+            // left-looking updates: earlier panels are read repeatedly, only this panel is written
             for update in &s.updates[panel.first_update as usize..panel.last_update as usize] {
                 let to = &mut U[(update.at - panel.at) as usize..];
                 take::<S, Two<S>>(s, update, before, before, to);
@@ -64,7 +65,7 @@ pub(super) fn take<S: Simd, W: Vector>(
     }
 }
 
-/// `to −= Σ AᵀB` for blocks of six columns, with six rows or any number.
+/// `to −= Σ AᵀB` for blocks of six columns, with six or any number of rows.
 #[inline(always)]
 fn take_six<W: Vector>(A: &[f64], B: &[f64], terms: &[Term], to: &mut [f64]) {
     let mut acc = [W::zero(); 6];
@@ -150,7 +151,8 @@ fn take_wide<S: Simd>(
     }
 }
 
-/// Factors a panel of `D` rows whose diagonal block has `L` lanes; returns the row that failed, or `D`.
+/// Factorises a panel of `D` rows whose diagonal block has `L` lanes. Returns the row whose pivot
+/// failed, or `D`.
 #[inline(always)]
 fn factor_fixed<S: Simd, W: Vector, const D: usize, const L: usize>(
     panel: &Panel,
@@ -161,7 +163,7 @@ fn factor_fixed<S: Simd, W: Vector, const D: usize, const L: usize>(
 ) -> usize {
     let (own, right) = U.split_at_mut(D * L * LANES);
     let inverse_out = &mut lanes_mut(inverse_out)[..D * L];
-    // the diagonal block, with the unit matrix beside it
+    // the diagonal block, next to the identity matrix
     let mut rows = [[S::zero(); L]; D];
     let mut inverse = [[S::zero(); L]; D];
     for r in 0..D {
@@ -173,7 +175,7 @@ fn factor_fixed<S: Simd, W: Vector, const D: usize, const L: usize>(
         unit[r % LANES] = 1.0;
         inverse[r][r / LANES] = S::load(&unit);
     }
-    // square roots come last: a row waits for the division of the one before, and for nothing else
+    // square roots come last, so that a row waits only for the division of the row before
     let (minus, mut pivots) = (S::splat(-1.0), [0.0; D]);
     for r in 0..D {
         let pivot = lane_at::<S>(rows[r][r / LANES], r % LANES);
@@ -190,7 +192,7 @@ fn factor_fixed<S: Simd, W: Vector, const D: usize, const L: usize>(
         }
     }
     for r in 0..D {
-        // written so that NaN fails
+        // the condition is true for NaN
         if !(pivots[r] > least) {
             return r;
         }
@@ -203,7 +205,7 @@ fn factor_fixed<S: Simd, W: Vector, const D: usize, const L: usize>(
             S::store(S::mul(inverse[r][l], scale), &mut inverse_out[r * L + l]);
         }
     }
-    // what is right of it: the inverse times what was there
+    // blocks to the right: the inverse times the blocks
     let inverse: &[f64] = inverse_out.as_flattened();
     let first = panel.at as usize + D * L * LANES;
     for column in columns {
@@ -244,7 +246,7 @@ fn times_inverse<T: Vector, const D: usize>(
     }
 }
 
-/// Every lane is lane `i`.
+/// Broadcasts lane `i` to every lane.
 #[inline(always)]
 fn lane_at<S: Simd>(v: S::V, i: usize) -> S::V {
     match i {
@@ -271,7 +273,7 @@ fn factor_any<S: Simd>(
         let (head, tail) = own.split_at_mut((r + 1) * stride);
         let row = &mut head[r * stride..];
         let pivot = row[r];
-        // written so that NaN fails
+        // the condition is true for NaN
         if !(pivot > least) {
             return r;
         }
@@ -290,7 +292,7 @@ fn factor_any<S: Simd>(
             axpy::<S>(-row[q], inverse, &mut below[(q - r - 1) * stride..][..stride]);
         }
     }
-    // what is right of it: the inverse times what was there, from the last row
+    // blocks to the right: the inverse times the blocks, in place from the last row
     let first = panel.at as usize + dim * stride;
     for column in columns {
         let width = column.stride as usize;

@@ -1,4 +1,4 @@
-//! The matrix `P + Σ Jᵀ Eᵀ W E J` in block form, and the cost in it.
+//! Assembly of `P + Σ Jᵀ Eᵀ W E J` in block form, and products with the cost.
 
 use super::batch::G_at;
 use super::tile::{Pair, add_product};
@@ -8,7 +8,8 @@ use crate::cone::program::{ConeData, ConeProgram, LANES, padded};
 use crate::cone::structure::{Group, Panel, Target};
 
 kernel! {
-    /// Puts the cost of some panels in the factor's memory, zero elsewhere, `shift` on the diagonal.
+    /// Copies the cost of some panels to the factor's memory, adds `shift` to the diagonal, and
+    /// sets other blocks to zero.
     start_hessian(p: &ConeProgram, panels: &[Panel], shift: f64, H: &mut [f64]) {
         for panel in panels {
             let block = &p.blocks[panel.block as usize];
@@ -20,14 +21,14 @@ kernel! {
             }
             right.fill(0.0);
         }
-        // the kernel is all copies
+        // the kernel only copies
         let _ = S::zero();
     }
 }
 
 kernel! {
-    /// `G = rho E W Eᵀ` of all cones of some groups, `W` being `diag(w)` on edges; for round cones it is the
-    /// matrix in `D`, laid out like `E`.
+    /// `G = rho E W Eᵀ` of all cones of some groups. `W` is `diag(w)` for edges, and for round
+    /// cones the matrix in `D`, laid out like `E`.
     matrices(
         p: &ConeProgram,
         groups: &[Group],
@@ -98,7 +99,7 @@ kernel! {
                 let G = &lanes(&G[G_at(cone.b_at)..])[..k * padded(k) / LANES];
                 if is_zero(G) {
                     if !idle {
-                        // all before were active and in place
+                        // if all previous cones were active, their rows are already in place
                         let first = cones[0].J_at as usize;
                         JS[..used].copy_from_slice(&p.J[first..first + used]);
                         idle = true;
@@ -144,7 +145,7 @@ kernel! {
 }
 
 /// `H += rho Σ Jᵀ Eᵀ W E J` over all cones of some groups, `W` as in [`matrices`].
-#[allow(clippy::too_many_arguments)] // plain data, and no state to hide it in
+#[allow(clippy::too_many_arguments)] // plain arguments without common state
 pub(crate) fn add_cones(
     isa: Isa,
     p: &ConeProgram,
@@ -164,7 +165,7 @@ pub(crate) fn add_cones(
     add_products(isa, p, groups, targets, G, JS, GJ, H);
 }
 
-/// Memory of the products: `G` of every cone, and `J` and `G J` of the active ones.
+/// Scratch memory of the products: `G` of every cone, and `J` and `G J` of the active cones.
 #[derive(Debug, Default)]
 pub(crate) struct Products {
     pub G: Vec<f64>,
@@ -263,7 +264,7 @@ fn matrix_any<S: Simd>(
     }
 }
 
-/// `H += Jᵀ G J` of contacts between a free body and what has no variables.
+/// `H += Jᵀ G J` of cones on a single block of six variables.
 #[inline(always)]
 fn add_body<W: Vector>(
     p: &ConeProgram,
@@ -284,8 +285,9 @@ fn add_body<W: Vector>(
     add_rows::<W>(sums, target, H);
 }
 
-/// `H += Jᵀ G J` of contacts between two free bodies, of which the one with the columns from `A` goes first: with
-/// what is theirs alone, and in one block, with rows of that one, what is of both.
+/// `H += Jᵀ G J` of cones on two blocks of six variables. The block whose Jacobian columns start at
+/// `A` comes first in elimination order. Adds both diagonal blocks, and the off-diagonal block with
+/// rows of the first.
 #[inline(always)]
 fn add_bodies<W: Vector, const A: usize, const B: usize>(
     p: &ConeProgram,
@@ -321,7 +323,7 @@ fn add_bodies<W: Vector, const A: usize, const B: usize>(
     add_rows::<W>(sums, other_target, H);
 }
 
-/// `sums += J_aᵀ G J_b` of three rows, `a` and `b` from columns `A` and `B`.
+/// `sums += J_aᵀ G J_b` of three rows, with `J_a` from column `A` on and `J_b` from column `B` on.
 #[inline(always)]
 fn add_outer<W: Vector, const WIDTH: usize, const A: usize, const B: usize>(
     G: &[Lane; 3],
@@ -340,7 +342,7 @@ fn add_outer<W: Vector, const WIDTH: usize, const A: usize, const B: usize>(
     }
 }
 
-/// Adds the rows of a block to their place.
+/// Adds six rows of a block to its target in `H`.
 #[inline(always)]
 fn add_rows<T: Vector>(rows: [T::V; 6], target: Target, H: &mut [f64]) {
     let H: &mut [f64; 48] = H[target.at as usize..].first_chunk_mut().expect("six rows");
@@ -408,7 +410,7 @@ fn cost_fixed<S: Simd, const D: usize, const L: usize>(
     x: &[f64],
     y: &mut [f64],
 ) {
-    // symmetric: columns are rows
+    // the block is symmetric: its rows serve as columns
     let (P, x, y) = (&lanes(P)[..D * L], &x[..D], &mut lanes_mut(y)[..L]);
     for l in 0..L {
         let mut acc = S::zero();

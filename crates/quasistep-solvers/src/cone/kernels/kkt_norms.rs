@@ -1,4 +1,5 @@
-//! KKT residual norms of an island in one sweep, and the sizes that they are compared with.
+//! KKT residual norms of an island in one sweep, and the reference sizes that they are compared
+//! with.
 
 use super::cones::{sides_of, split};
 use super::hessian::cost_of_panel;
@@ -35,7 +36,7 @@ pub(crate) struct KktNorms {
     pub finite: bool,
 }
 
-/// [`KktNorms`] lane by lane.
+/// Maxima of [`KktNorms`] in each lane.
 struct Tally<S: Simd> {
     speed: S::V,
     primal: S::V,
@@ -44,10 +45,10 @@ struct Tally<S: Simd> {
     dual: S::V,
     complementarity: S::V,
     offset: S::V,
-    /// Zero while all numbers are finite, else NaN.
+    /// Zero while all numbers are finite, then NaN.
     nothing: S::V,
     longest: S::V,
-    /// Largest of `−most` over the cones, `most` the largest entry in the first row of `J`.
+    /// Largest over the cones of the negated largest entry in the first row of `J`.
     shortest: S::V,
 }
 
@@ -146,7 +147,7 @@ pub(super) fn largest<S: Simd>(v: S::V) -> f64 {
     a[0].max(a[1]).max(a[2].max(a[3]))
 }
 
-/// Takes slacks of a lane of rows into account.
+/// Updates the maxima with the slacks of a lane of rows.
 #[inline(always)]
 fn take_slacks<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
     t.speed = S::max(t.speed, S::abs(u));
@@ -154,7 +155,8 @@ fn take_slacks<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
     t.nothing = S::fma(S::add(u, z), S::zero(), t.nothing);
 }
 
-/// Takes the multipliers of a lane of rows into account; lanes of zeros may be left out.
+/// Updates the maxima with the multipliers of a lane of rows. Lanes of zero multipliers may be
+/// skipped.
 #[inline(always)]
 fn take_multipliers<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
     t.held = S::max(t.held, S::where_positive(z, S::abs(u)));
@@ -163,7 +165,8 @@ fn take_multipliers<S: Simd>(t: &mut Tally<S>, u: S::V, z: S::V) {
     t.complementarity = S::max(t.complementarity, S::abs(S::mul(z, u)));
 }
 
-/// Takes the first row of a cone's Jacobian into account, whose largest entries, lane by lane, are `most`.
+/// Updates the maxima with the first row of a cone's Jacobian, whose largest entries in each lane
+/// are `most`.
 #[inline(always)]
 fn take_length<S: Simd>(t: &mut Tally<S>, most: S::V) {
     let most = S::largest(most);
@@ -172,7 +175,7 @@ fn take_length<S: Simd>(t: &mut Tally<S>, most: S::V) {
     t.shortest = S::max(t.shortest, S::select(most, minus, S::splat(f64::NEG_INFINITY)));
 }
 
-/// The sweep over cones with `K` rows of `C` lanes, and `PER` lanes of edges.
+/// Sweep over cones with `K` rows of `C` lanes, and `PER` lanes of edges.
 #[inline(always)]
 fn fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
     p: &ConeProgram,
@@ -193,7 +196,7 @@ fn fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
         }
     }
     let minus = S::splat(-1.0);
-    // one after another in memory
+    // cones are contiguous in memory
     let first = &cones[0];
     let J = lanes(&p.J[first.J_at as usize..]).chunks_exact(K * C);
     let E = lanes(&p.E[first.E_at as usize..]).chunks_exact(K * PER);
@@ -223,7 +226,7 @@ fn fixed<S: Simd, const K: usize, const C: usize, const PER: usize>(
             take_slacks(t, own, S::load(&z[j]));
         }
     }
-    // by itself: few cones push, and there are too few registers for both
+    // a separate loop, because few cones have nonzero multipliers and registers are scarce
     let mut out = [S::zero(); C];
     for (((J, E), u), z) in J.zip(E).zip(u.chunks_exact(PER)).zip(z) {
         let mut pushing = 0;
@@ -295,7 +298,7 @@ mod tests {
     use crate::cone::program::Cone;
     use crate::cone::structure::Structure;
 
-    /// Numbers in −1..1, the same ones every time.
+    /// Reproducible pseudorandom numbers in −1..1.
     struct Numbers(u64);
 
     impl Numbers {
@@ -305,7 +308,8 @@ mod tests {
         }
     }
 
-    /// Two bodies of 6 dofs and an arm of 7, and cones of many shapes: rows, edges, blocks.
+    /// Two blocks of 6 variables and one of 7, and cones of many shapes: rows, edges, numbers of
+    /// blocks.
     fn program(numbers: &mut Numbers) -> ConeProgram {
         let mut p = ConeProgram::new();
         p.reset([6, 7, 6]);
@@ -340,7 +344,7 @@ mod tests {
         p
     }
 
-    /// Code for special shapes finds what the code for any does, and slacks are those of the definition.
+    /// Specialised code agrees with the general code, and slacks agree with their definition.
     #[test]
     fn shapes_make_no_difference() {
         let mut numbers = Numbers(7);
@@ -393,7 +397,7 @@ mod tests {
         }
     }
 
-    /// A NaN is seen wherever it is, also among multipliers of cones that do not push.
+    /// A NaN is detected in every place, also among multipliers of inactive cones.
     #[test]
     fn what_is_no_number_is_seen() {
         let mut numbers = Numbers(8);

@@ -1,7 +1,8 @@
-//! The block factor `H = L U` of a matrix that is not symmetric, but whose pattern is.
+//! Block factorisation `H = L U` of an unsymmetric matrix with symmetric pattern.
 //!
-//! Upper blocks are laid out like those of `H = Uᵀ U`, and so are lower ones, transposed. Rows are exchanged within
-//! a diagonal block only, whose inverse is kept: `U` holds what is right of it, `L` what is below, times that inverse.
+//! Upper blocks are laid out like those of `H = Uᵀ U`; lower blocks are transposed and laid out in
+//! the same way. Pivoting is restricted to diagonal blocks, whose inverses are stored. `U` holds
+//! the blocks to the right of the diagonal. `L` holds the blocks below it, times the inverse.
 
 use super::factor::take;
 use super::solve::{sums, take_columns, times_columns};
@@ -11,8 +12,9 @@ use crate::cone::program::{LANES, MAX_ROWS};
 use crate::cone::structure::{Column, Panel, Structure, Target};
 
 kernel! {
-    /// `H = L U` in place, with the inverses of the diagonal blocks; the sign of the determinant, or nothing if a
-    /// pivot vanishes. `scratch` has a lane for every row of the largest block.
+    /// Factorises `H = L U` in place and inverts the diagonal blocks. Returns the sign of the
+    /// determinant, or `None` if a pivot vanishes. `scratch` has a lane for every row of the
+    /// largest block.
     factor_lu(
         s: &Structure,
         U: &mut [f64],
@@ -52,7 +54,8 @@ kernel! {
     }
 }
 
-/// The inverse of `A`, which is lost, by Gauss and Jordan with exchanges of rows; the sign of the determinant.
+/// Inverts `A` by Gauss–Jordan elimination with row pivoting; returns the sign of the determinant.
+/// `A` is overwritten.
 #[inline(always)]
 fn invert(dim: usize, stride: usize, A: &mut [f64], inverse: &mut [f64]) -> Option<i32> {
     inverse.fill(0.0);
@@ -68,7 +71,7 @@ fn invert(dim: usize, stride: usize, A: &mut [f64], inverse: &mut [f64]) -> Opti
             }
         }
         let value = A[pivot * stride + k];
-        // written so that NaN fails
+        // the condition is true for NaN
         if !(value.abs() > 0.0) || !value.is_finite() {
             return None;
         }
@@ -108,7 +111,7 @@ fn invert(dim: usize, stride: usize, A: &mut [f64], inverse: &mut [f64]) -> Opti
     Some(sign)
 }
 
-/// The inverse of a matrix of six rows: in place, rows stay where they are and are put in order at the end.
+/// Inverts a matrix of six rows by Gauss–Jordan elimination. Rows are permuted only at the end.
 #[inline(always)]
 fn invert_six<W: Vector>(A: &mut [f64; 48], inverse: &mut [f64; 48]) -> Option<i32> {
     let mut sign = 1;
@@ -122,14 +125,14 @@ fn invert_six<W: Vector>(A: &mut [f64; 48], inverse: &mut [f64; 48]) -> Option<i
             }
         }
         let value = A[8 * pivot + k];
-        // written so that NaN fails
+        // the condition is true for NaN
         if !(largest > 0.0) || !value.is_finite() {
             return None;
         }
         if value < 0.0 {
             sign = -sign;
         }
-        // sign of the permutation: one exchange of neighbours for every row above that is not taken yet
+        // sign of the permutation: one transposition for every earlier row that is not used yet
         for r in 0..pivot {
             if !taken[r] {
                 sign = -sign;
@@ -137,7 +140,7 @@ fn invert_six<W: Vector>(A: &mut [f64; 48], inverse: &mut [f64; 48]) -> Option<i
         }
         taken[pivot] = true;
         row_of[k] = pivot;
-        // the column of the inverse takes the place of the one that is done
+        // a column of the inverse replaces the eliminated column
         let (mut unit, mut others) = ([0.0; 8], [1.0; 8]);
         (unit[k], others[k]) = (1.0, 0.0);
         let (unit, others) = (W::load(&unit), W::load(&others));
@@ -233,7 +236,7 @@ kernel! {
     ) {
         for panel in &s.panels {
             let own = &x[panel.x_at as usize..][..panel.dim as usize];
-            // one contact's part has few entries
+            // the right-hand side of a single cone has few nonzero panels
             if own.iter().all(|x| *x == 0.0) {
                 continue;
             }
@@ -251,7 +254,7 @@ kernel! {
     }
 }
 
-/// Off the columns of a panel what its part of `x` takes.
+/// Forward substitution: subtracts the panel's contribution from `x` at the panel's columns.
 #[inline(always)]
 fn forward_fixed<S: Simd, const D: usize, const N: usize>(
     panel: &Panel,
@@ -341,8 +344,8 @@ fn product<S: Simd>(a: &[f64], b: &[f64]) -> f64 {
 }
 
 kernel! {
-    /// `H += Jᵀ G J` of one contact with `k` rows, at the targets of its group; what is beyond a block's columns gets
-    /// zeros.
+    /// `H += Jᵀ G J` of one cone with `k` rows, at the targets of its group. Padding columns of a
+    /// block receive zeros.
     add_part(
         targets: &[Target],
         k: usize,
@@ -377,7 +380,7 @@ fn add_rows<S: Simd, W: Vector, const K: usize>(
         let (dim, stride) = (target.dim as usize, target.width as usize);
         let place = target.at as usize..target.at as usize + dim * stride;
         let (rows, columns) = (&J[target.row as usize..], &J[target.column as usize..]);
-        // a diagonal block is the upper one alone
+        // a diagonal block is stored in `U` only
         let L = (target.row != target.column).then(|| &mut L[place.clone()]);
         let U = &mut U[place];
         if stride == 2 * LANES {
@@ -394,7 +397,7 @@ fn add_rows<S: Simd, W: Vector, const K: usize>(
 
 /// `U += Jᵀ G J` and `L += Jᵀ Gᵀ J`, for the columns of one vector.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // plain data, and no state to hide it in
+#[allow(clippy::too_many_arguments)] // plain arguments without common state
 fn add_columns<T: Vector, const K: usize>(
     G: &[[f64; MAX_ROWS]; MAX_ROWS],
     rows: &[f64],

@@ -1,11 +1,12 @@
-//! Many right sides at once: they lie side by side, row-major, `columns` (whole lanes) to a row of the matrix.
+//! Many right-hand sides at once, stored row-major with `columns` entries (whole lanes) for each
+//! row of the matrix.
 
 use super::wide::{One, Two, Vector};
 use super::{Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
 
-/// A small matrix: entry `(i, r)` is `data[i down + r across]`.
+/// Small matrix with entry `(i, r)` at `data[i down + r across]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Small<'a> {
     pub data: &'a [f64],
@@ -15,7 +16,7 @@ pub(crate) struct Small<'a> {
     pub count: usize,
 }
 
-/// `Y[i] += sign Σ_r A[i][r] X[r]` for `I` rows and one vector of columns from `at`.
+/// `Y[i] += sign Σ_r A[i][r] X[r]` for `I` rows and one vector of columns from `at` on.
 #[inline(always)]
 fn tile<T: Vector, const I: usize>(
     A: Small<'_>,
@@ -47,7 +48,7 @@ fn tile<T: Vector, const I: usize>(
 fn add_times<S: Simd>(A: Small<'_>, sign: f64, X: &[f64], Y: &mut [f64], columns: usize) {
     let mut i = 0;
     while i < A.rows {
-        // few shapes: each is compiled for every kernel and every instruction set
+        // few shapes only, because each is compiled for every kernel and instruction set
         let rows = match A.rows - i {
             6.. => 6,
             3.. => 3,
@@ -176,7 +177,7 @@ kernel! {
 }
 
 kernel! {
-    /// `U += J X` of some cones, of which the first row of number `i` in `U` is `at[i]`.
+    /// `U += J X` of some cones. Their first rows in `U` are `at[0]`, `at[1]`, ….
     add_rows_many(
         p: &ConeProgram,
         cones: &[u32],
@@ -228,9 +229,11 @@ kernel! {
 }
 
 kernel! {
-    /// One round of multipliers on the rows of some cones: `off += u`, `gap += R u`, `zeta −= rho gap`,
-    /// `t = Fᵀ (zeta − rho gap) − bend off`. The matrices `R`, `F` and `bend` of each cone follow one another in `faces`. All `R`
-    /// and `F` are zero if `rho` is, all `bend` if `bends` is false; `u` is scratch afterwards.
+    /// One multiplier update on the rows of some cones: `off += u`, `gap += R u`, `zeta −= rho
+    /// gap`, `t = Fᵀ (zeta − rho gap) − bend off`.
+    ///
+    /// `faces` holds the matrices `R`, `F` and `bend` of each cone in turn. If `rho` is zero, all
+    /// `R` and `F` must be zero; if `bends` is false, all `bend`. `u` is overwritten.
     press_many(
         p: &ConeProgram,
         cones: &[u32],
@@ -282,12 +285,12 @@ kernel! {
 }
 
 kernel! {
-    /// `most ← max(most, |X|)` column by column. NaN stays.
+    /// `most ← max(most, |X|)` column by column. A NaN is kept.
     largest_many(X: &[f64], columns: usize, most: &mut [f64]) {
         for row in X.chunks_exact(columns) {
             for (most, x) in lanes_mut(most).iter_mut().zip(lanes(row)) {
                 let (m, x) = (S::load(most), S::load(x));
-                // zero, or NaN where either is NaN or infinite
+                // zero, or NaN where either number is NaN or infinite
                 let nan = S::fma(x, S::zero(), S::mul(m, S::zero()));
                 S::store(S::add(S::max(m, S::abs(x)), nan), most);
             }

@@ -1,10 +1,11 @@
 //! Inner loops over cones, groups and panels.
 //!
-//! Every kernel exists twice: for any machine, and for x86-64 with AVX2 and FMA, chosen at run time
-//! so that a build for a plain x86-64 is fast too. The two differ in rounding only; on one machine
-//! the same input gives the same bits.
+//! Every kernel has two versions: portable code, and x86-64 code with AVX2 and FMA. The choice is
+//! made at run time, so that a build for baseline x86-64 is fast too. The versions differ in
+//! rounding only. On one machine, equal inputs give equal bits.
 
-// a kernel's parts must be compiled with its instructions, so they must be inside it
+// parts of a kernel must be inlined into it, because only the kernel is compiled with its
+// instruction set
 #![allow(clippy::inline_always)]
 
 mod barrier;
@@ -51,11 +52,11 @@ pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 
 use crate::cone::program::LANES;
 
-/// Writes the two versions of a kernel and the choice between them.
+/// Defines the two versions of a kernel and the dispatch between them.
 macro_rules! kernel {
     ($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$doc])*
-        #[allow(clippy::too_many_arguments)] // plain data, and no state to hide it in
+        #[allow(clippy::too_many_arguments)] // plain arguments without common state
         pub(crate) fn $name(isa: $crate::cone::kernels::Isa, $($arg: $type),*) $(-> $ret)? {
             #[allow(clippy::too_many_arguments)]
             #[inline(always)]
@@ -69,7 +70,7 @@ macro_rules! kernel {
                     body::<$crate::cone::kernels::Avx2>($($arg),*)
                 }
                 if isa == $crate::cone::kernels::Isa::Avx2 {
-                    // SAFETY: `Isa::Avx2` is only made by `detect`, on a machine that has both
+                    // SAFETY: only `detect` creates `Isa::Avx2`, on a machine with AVX2 and FMA
                     #[allow(unsafe_code)]
                     return unsafe { avx2($($arg),*) };
                 }
@@ -91,7 +92,7 @@ pub(crate) fn lanes_mut(x: &mut [f64]) -> &mut [Lane] {
     x.as_chunks_mut::<LANES>().0
 }
 
-/// `y += s a`, lane by lane.
+/// `y += s a`; lengths are multiples of [`LANES`].
 #[inline(always)]
 pub(crate) fn axpy<S: Simd>(s: f64, a: &[f64], y: &mut [f64]) {
     let s = S::splat(s);
@@ -100,7 +101,7 @@ pub(crate) fn axpy<S: Simd>(s: f64, a: &[f64], y: &mut [f64]) {
     }
 }
 
-/// `acc + a ∘ b`, lane by lane.
+/// `acc + a ∘ b`, accumulated over the lanes of two vectors.
 #[inline(always)]
 pub(crate) fn multiply<S: Simd>(a: &[f64], b: &[f64], mut acc: S::V) -> S::V {
     for (a, b) in lanes(a).iter().zip(lanes(b)) {
@@ -109,7 +110,7 @@ pub(crate) fn multiply<S: Simd>(a: &[f64], b: &[f64], mut acc: S::V) -> S::V {
     acc
 }
 
-/// `N` vectors from `x`, `stride` lanes apart. (A closure would be compiled without the kernel's
+/// `N` vectors of `x`, `stride` lanes apart. (A closure would not be compiled with the kernel's
 /// instructions.)
 #[inline(always)]
 fn load<S: Simd, const N: usize>(x: &[f64], stride: usize) -> [S::V; N] {
@@ -121,8 +122,8 @@ fn load<S: Simd, const N: usize>(x: &[f64], stride: usize) -> [S::V; N] {
     out
 }
 
-/// Calls a function with the size of a panel as a constant where it is a common one: arms of up to nine
-/// joints, free bodies, sliders.
+/// Calls a function with the size of a panel as a constant where it is common: up to nine
+/// variables.
 macro_rules! by_dim {
     ($dim:expr, $fixed:ident, $any:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
         match $dim {

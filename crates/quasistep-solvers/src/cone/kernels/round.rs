@@ -1,16 +1,16 @@
-//! Second-order cones of up to four rows, four at a time: the operations of [`second_order`] with a cone in
-//! each lane.
+//! Second-order cones of up to four rows, four cones at a time: the operations of [`second_order`]
+//! with one cone in each lane.
 //!
 //! [`second_order`]: crate::cone::second_order
 
 use super::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{ConeData, LANES};
 
-/// By the number of a cone's rows: one in their lanes, zero in the padding.
+/// Lane masks by the number of a cone's rows: 1 for rows, 0 for padding.
 const ROWS: [Lane; LANES + 1] =
     [[0.0; LANES], [1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [1.0; LANES]];
 
-/// The rows of a cone in `v`.
+/// Entries of a cone in `v`, padding set to zero.
 #[inline(always)]
 pub(super) fn rows<S: Simd>(cone: &ConeData, v: &[f64]) -> S::V {
     S::mul(S::load(&ROWS[cone.m as usize]), S::load(&lanes(&v[cone.at as usize..])[0]))
@@ -22,7 +22,8 @@ pub(super) fn is_narrow(cone: &ConeData) -> bool {
     cone.round && cone.stride_z as usize == LANES
 }
 
-/// Four cones; where there are fewer the first is repeated, and written more than once with the same numbers.
+/// Four cones. If there are fewer, the first is repeated, and its results are written several
+/// times.
 #[derive(Clone, Copy)]
 pub(super) struct Four<'a> {
     cones: [&'a ConeData; LANES],
@@ -35,7 +36,7 @@ impl<'a> Four<'a> {
         Self { cones: [first; LANES], count: 0 }
     }
 
-    /// Takes one more; true if that makes four.
+    /// Adds a cone; returns true when there are four.
     #[inline(always)]
     pub fn push(&mut self, cone: &'a ConeData) -> bool {
         self.cones[self.count..].fill(cone);
@@ -53,7 +54,7 @@ impl<'a> Four<'a> {
         self.count = 0;
     }
 
-    /// Row `i` of every cone as vector `i`; zero where a cone has fewer.
+    /// Row `i` of every cone as vector `i`; zero for cones with fewer rows.
     #[inline(always)]
     fn load<S: Simd>(&self, v: &[f64]) -> [S::V; LANES] {
         let mut out = [S::zero(); LANES];
@@ -75,7 +76,7 @@ pub(super) fn times_D<S: Simd>(cone: &ConeData, D: &[f64], v: S::V) -> S::V {
     S::sums(dots)
 }
 
-/// `v_1 · u_1` without the first rows.
+/// Inner product `v_1 · u_1`, which excludes the first rows.
 #[inline(always)]
 fn dot_tail<S: Simd>(v: &[S::V; LANES], u: &[S::V; LANES]) -> S::V {
     S::fma(v[3], u[3], S::fma(v[2], u[2], S::mul(v[1], u[1])))
@@ -88,7 +89,7 @@ fn determinant<S: Simd>(v: &[S::V; LANES]) -> S::V {
     S::mul(S::sub(v[0], size), S::add(v[0], size))
 }
 
-/// Nesterov and Todd's scaling: `w` and `eta`.
+/// Nesterov–Todd scaling: `w` and `eta`.
 pub(super) struct Scaling<S: Simd> {
     w: [S::V; LANES],
     eta: S::V,
@@ -210,7 +211,7 @@ impl<S: Simd> Scaling<S> {
 
 /// `t = z + W⁻¹ (lambda \ (W⁻¹ ds ∘ W dz − mu e)) + W⁻² gap` of four cones.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // plain data, and no state to hide it in
+#[allow(clippy::too_many_arguments)] // plain arguments without common state
 pub(super) fn correct<S: Simd>(
     four: &Four<'_>,
     mu: f64,
@@ -240,8 +241,8 @@ pub(super) fn blocked_by<S: Simd>(four: &Four<'_>, v: &[f64], dv: &[f64]) -> S::
     blocked::<S>(&four.load::<S>(v), &four.load::<S>(dv))
 }
 
-/// Inverse of the longest `alpha` for which `v + alpha dv` stays in each of four cones; negative if nothing blocks
-/// it.
+/// Inverse of the longest `alpha` for which `v + alpha dv` stays in each of four cones; negative if
+/// no positive `alpha` leaves it.
 #[inline(always)]
 pub(super) fn blocked<S: Simd>(v: &[S::V; LANES], dv: &[S::V; LANES]) -> S::V {
     let det = determinant::<S>(v);
@@ -264,9 +265,9 @@ mod tests {
     use crate::cone::second_order;
     use crate::cone::structure::Structure;
 
-    /// A point in the cone, or anywhere, from numbers that never repeat.
+    /// Pseudorandom points, inside the cones if `inside`.
     fn points(p: &ConeProgram, seed: f64, inside: bool) -> Vec<f64> {
-        // padding is nothing to anyone
+        // values in the padding must not matter
         let mut out = vec![if inside { 1.0 } else { -3.0 }; p.m_padded];
         for (c, cone) in p.cones.iter().enumerate() {
             let own = &mut out[cone.at as usize..][..cone.m as usize];
@@ -280,7 +281,8 @@ mod tests {
         out
     }
 
-    /// Seven cones of one to five rows on a body: the last has no place among four.
+    /// Seven cones of one to five rows on one block. The last has too many rows for a batch of
+    /// four.
     fn program() -> ConeProgram {
         let mut p = ConeProgram::new();
         p.reset([6]);
@@ -325,7 +327,7 @@ mod tests {
                 let D = &D[cone.E_at as usize..][..m * stride];
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-11 * (1.0 + a.abs().max(b.abs()));
                 assert!(D.iter().zip(&expected).all(|(a, b)| near(*a, *b)), "{D:?} {expected:?}");
-                // the Jacobian written out, then what the kernels say of it
+                // dense products with the Jacobian, then the kernels' results
                 let mut products = vec![0.0; m];
                 scaling.corrector(far, gap, 0.3, &mut products);
                 for i in 0..m {

@@ -1,13 +1,13 @@
-//! Four lanes of `f64`, for any machine and for AVX2 with FMA.
+//! Four lanes of `f64`: a portable version, and one for AVX2 with FMA.
 //!
-//! Written out rather than left to the compiler, which turns sums across lanes into scalar code.
+//! Written explicitly, because compilers turn sums across lanes into scalar code.
 
 use crate::cone::program::LANES;
 use std::sync::OnceLock;
 
 pub(crate) type Lane = [f64; LANES];
 
-/// Instructions that a kernel may use.
+/// Instruction set that a kernel may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
     Portable,
@@ -22,7 +22,7 @@ impl Default for Isa {
 }
 
 impl Isa {
-    /// The best this machine has.
+    /// The best instruction set that this machine supports.
     pub fn detect() -> Self {
         if portable_only() {
             return Self::Portable;
@@ -36,17 +36,17 @@ impl Isa {
     }
 }
 
-/// Whether `QUASISTEP_SIMD=portable` turns vector instructions off, read once: on x86-64 tests then run the code of other
-/// machines.
+/// Whether `QUASISTEP_SIMD=portable` disables vector instructions; read once. With it tests on
+/// x86-64 run the portable code.
 fn portable_only() -> bool {
     static ONLY: OnceLock<bool> = OnceLock::new();
     *ONLY.get_or_init(|| std::env::var_os("QUASISTEP_SIMD").is_some_and(|v| v == "portable"))
 }
 
-/// Vectors of one instruction set.
+/// Vector operations of one instruction set.
 pub(crate) trait Simd {
     type V: Copy;
-    /// Whether code for special sizes is worth its length.
+    /// Whether code specialised for common sizes is compiled.
     const FAST: bool;
     fn splat(x: f64) -> Self::V;
     fn load(x: &Lane) -> Self::V;
@@ -58,7 +58,7 @@ pub(crate) trait Simd {
     fn mul(a: Self::V, b: Self::V) -> Self::V;
     fn sqrt(a: Self::V) -> Self::V;
     fn div(a: Self::V, b: Self::V) -> Self::V;
-    /// `b` where `a` is NaN.
+    /// The larger number in each lane; `b` where `a` is NaN.
     fn max(a: Self::V, b: Self::V) -> Self::V;
     /// `b` where `a > 0`, else 0.
     fn where_positive(a: Self::V, b: Self::V) -> Self::V;
@@ -66,23 +66,23 @@ pub(crate) trait Simd {
     fn select(by: Self::V, a: Self::V, b: Self::V) -> Self::V;
     /// Magnitude of every lane.
     fn abs(a: Self::V) -> Self::V;
-    /// The largest lane in every lane; of numbers only.
+    /// The largest lane, broadcast to every lane. The lanes must not be NaN.
     fn largest(a: Self::V) -> Self::V;
-    /// Bit `i` says that lane `i` is above zero.
+    /// Bit `i` is set if lane `i` is positive.
     fn positive_bits(a: Self::V) -> u32;
-    /// Lane `i` is the sum of the lanes of `v[i]`.
+    /// Lane `i` of the result is the sum of the lanes of `v[i]`.
     fn sums(v: [Self::V; LANES]) -> Self::V;
-    /// Lane `j` of vector `i` is lane `i` of `v[j]`.
+    /// Lane `j` of vector `i` of the result is lane `i` of `v[j]`.
     fn transpose(v: [Self::V; LANES]) -> [Self::V; LANES];
-    /// Every lane is lane `I`.
+    /// Broadcasts lane `I` to every lane.
     fn lane<const I: i32>(v: Self::V) -> Self::V;
-    /// The first lane's number.
+    /// The first lane.
     #[inline(always)]
     fn first(v: Self::V) -> f64 {
         Self::to_array(v)[0]
     }
-    /// `a b + c` of numbers; a bare `mul_add` would call a library function where the instruction is
-    /// missing.
+    /// `a b + c` of scalars. A bare `mul_add` would call a library function where the instruction
+    /// is missing.
     fn fma1(a: f64, b: f64, c: f64) -> f64;
 
     fn zero() -> Self::V;
@@ -208,8 +208,8 @@ mod avx2 {
         _mm256_sqrt_pd, _mm256_storeu_pd, _mm256_sub_pd, _mm256_unpackhi_pd, _mm256_unpacklo_pd,
     };
 
-    /// Only reached from a kernel's AVX2 version, which is only called after [`super::Isa::detect`] found
-    /// both AVX2 and FMA: that is what makes every `unsafe` below sound.
+    /// AVX2 vectors. They are used only in the AVX2 version of a kernel, which runs only after
+    /// [`super::Isa::detect`] found AVX2 and FMA. This makes every `unsafe` block below sound.
     pub(crate) struct Avx2;
 
     impl Simd for Avx2 {
@@ -227,12 +227,12 @@ mod avx2 {
         }
         #[inline(always)]
         fn load(x: &Lane) -> __m256d {
-            // SAFETY: see `Avx2`; four numbers are there, and no alignment is asked for
+            // SAFETY: see `Avx2`; `x` has four numbers, and no alignment is required
             unsafe { _mm256_loadu_pd(x.as_ptr()) }
         }
         #[inline(always)]
         fn store(v: __m256d, to: &mut Lane) {
-            // SAFETY: see `Avx2`; four numbers are there, and no alignment is asked for
+            // SAFETY: see `Avx2`; `to` has four numbers, and no alignment is required
             unsafe { _mm256_storeu_pd(to.as_mut_ptr(), v) }
         }
         #[inline(always)]
@@ -267,7 +267,7 @@ mod avx2 {
         }
         #[inline(always)]
         fn max(a: __m256d, b: __m256d) -> __m256d {
-            // SAFETY: see `Avx2`; the instruction gives its second operand where one is NaN
+            // SAFETY: see `Avx2`; the instruction returns its second operand if one is NaN
             unsafe { _mm256_max_pd(a, b) }
         }
         #[inline(always)]

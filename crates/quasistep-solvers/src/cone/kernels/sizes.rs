@@ -5,7 +5,8 @@ use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Group, Panel};
 
 kernel! {
-    /// Per cone the largest entry of its Jacobian, after each is multiplied by the root of its variable's entry in `inverse`.
+    /// For each cone, the largest entry of its Jacobian after scaling column `i` by the root of
+    /// entry `i` of `inverse`.
     row_sizes(p: &ConeProgram, groups: &[Group], inverse: &[f64], sizes: &mut [f64]) {
         let all = lanes(inverse);
         for group in groups {
@@ -34,7 +35,7 @@ kernel! {
 }
 
 kernel! {
-    /// Largest magnitude on some panels.
+    /// Largest magnitude of the entries of `v` on some panels.
     largest(panels: &[Panel], v: &[f64]) -> f64 {
         let mut most = S::zero();
         for panel in panels {

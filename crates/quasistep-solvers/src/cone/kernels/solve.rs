@@ -1,4 +1,4 @@
-//! Solving with the block factor.
+//! Triangular solves with the block factor.
 
 use super::{Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut, load, multiply};
 use crate::cone::program::LANES;
@@ -110,7 +110,7 @@ fn take_rows<S: Simd, const D: usize, const N: usize>(U: &[Lane], y: &[S::V; D],
 fn forward_any<S: Simd>(panel: &Panel, columns: &[Column], H: &[f64], _: &[f64], x: &mut [f64]) {
     let (dim, stride, at) = (panel.dim as usize, panel.stride() as usize, panel.x_at as usize);
     let own = &H[panel.at as usize..][..dim * stride];
-    // a block without variables has no stride
+    // a block without variables has stride zero
     for (r, U) in own.chunks_exact(stride.max(1)).enumerate() {
         let y = x[at + r] / U[r];
         x[at + r] = y;
@@ -154,7 +154,7 @@ fn backward_fixed<S: Simd, const D: usize, const L: usize>(
     }
 }
 
-/// Lanes whose sums are `U x` of the columns right of a panel.
+/// Lanes that sum to `U x` over the columns to the right of a panel.
 #[inline(always)]
 pub(super) fn times_columns<S: Simd, const D: usize>(
     columns: &[Column],

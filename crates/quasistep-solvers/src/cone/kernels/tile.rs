@@ -1,10 +1,10 @@
-//! Products of narrow matrices, added to a part of a wide one.
+//! Products of narrow matrices, added to a block of a wide matrix.
 
 use super::Simd;
 use super::wide::{One, Two, Vector};
 use crate::cone::program::LANES;
 
-/// Two matrices with rows of the same width, `A` and `B` of a product `AᵀB`.
+/// Matrices `A` and `B` of a product `AᵀB`, with the same number of rows and row width.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<'a> {
     pub A: &'a [f64],
@@ -12,7 +12,7 @@ pub(super) struct Pair<'a> {
     pub width: usize,
 }
 
-/// `H[i stride ..] += Σ_r A[r][row + i] B[r][column ..]` for `I` rows and one vector.
+/// `H[i stride ..] += Σ_r A[r][row + i] B[r][column ..]` for `I` rows and one vector of columns.
 #[inline(always)]
 fn tile<T: Vector, const I: usize>(
     H: &mut [f64],
@@ -35,8 +35,8 @@ fn tile<T: Vector, const I: usize>(
     }
 }
 
-/// `H += AᵀB`, from the columns `row ..row + dim` of `A` and `column ..column + n_columns` of `B`. With `upper` entries left of
-/// the diagonal may be left out.
+/// `H += AᵀB`, from the columns `row..row + dim` of `A` and `column..column + n_columns` of `B`.
+/// With `upper`, entries left of the diagonal may be omitted.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn add_product<S: Simd>(

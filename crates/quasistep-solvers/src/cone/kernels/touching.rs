@@ -1,4 +1,5 @@
-//! Quick test of rows that are violated by more than rounding: whether each is within a share of its own terms.
+//! Quick test of rows whose violation exceeds rounding: whether it is within a share of the row's
+//! terms.
 
 use super::kkt_norms::largest;
 use super::{Simd, kernel, lanes};
@@ -8,7 +9,8 @@ use crate::cone::structure::Group;
 use crate::cone::units::columns;
 use crate::tolerances::check::CANCELLED;
 
-/// Least over the sides of all cones of the largest entry in the first row of the Jacobian, rows of zeros left out.
+/// Least over the blocks of all cones of the largest entry in the first row of the Jacobian, rows
+/// of zeros excluded.
 pub(crate) fn thinnest(p: &ConeProgram, groups: &[Group]) -> f64 {
     let mut least = f64::INFINITY;
     for group in groups {
@@ -31,16 +33,17 @@ pub(crate) fn thinnest(p: &ConeProgram, groups: &[Group]) -> f64 {
     least
 }
 
-/// Acceptable violation of a row: `anyway`, or a share `of_terms` of its terms plus `by_size` times its largest entry.
+/// Acceptable violation of a row: `anyway`, or the share `of_terms` of its terms plus `by_size`
+/// times its largest entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowed {
     pub of_terms: f64,
     pub by_size: f64,
-    /// Acceptable violation of any row, in its own unit.
+    /// Acceptable violation of every row, in its own unit.
     pub anyway: f64,
 }
 
-/// Positive in the lanes of the `j`th four edges of a cone whose terms in `E J` cancel.
+/// Positive in the lanes of the `j`th four edges of a cone if their terms in `E J` cancel.
 #[inline(always)]
 fn cancelled<S: Simd>(p: &ConeProgram, cone: &ConeData, j: usize) -> S::V {
     let (mut left, mut all) = (S::zero(), S::zero());
@@ -55,12 +58,13 @@ fn cancelled<S: Simd>(p: &ConeProgram, cone: &ConeData, j: usize) -> S::V {
         left = S::max(left, S::abs(sum));
         all = S::max(all, parts);
     }
-    // a little more than the whole check calls cancelled
+    // slightly more than counts as cancelling in the full check
     S::sub(S::mul(S::splat(1.001 * CANCELLED), all), left)
 }
 
 kernel! {
-    /// Whether all slacks `u` of an island's rows are at least minus what is allowed, and those with a multiplier at most that.
+    /// Whether all slacks `u` of an island's rows are at least minus the allowance, and slacks with
+    /// a positive multiplier at most the allowance.
     rows_hold(
         p: &ConeProgram,
         groups: &[Group],
@@ -94,7 +98,7 @@ kernel! {
                 for J in lanes(&p.J[cone.J_at as usize..][..width]) {
                     longest = S::max(S::abs(S::load(J)), longest);
                 }
-                // the first row of J alone allows less than all of its rows do
+                // the first row of J alone allows less than all of its rows
                 let least = S::mul(by_size, S::largest(longest));
                 let mut close = S::zero();
                 for j in 0..per {
@@ -123,7 +127,7 @@ kernel! {
                     entries[r] = largest::<S>(most);
                     sums[r] = allowed.of_terms * (S::sum(acc) + p.b[cone.b_at as usize + r].abs());
                 }
-                // a lever arm of friction is no reason for more
+                // the size of tangential rows does not increase the allowance
                 for r in 1..k {
                     entries[r] = entries[r].min(entries[0]);
                 }
@@ -139,7 +143,7 @@ kernel! {
                     let off = S::max(S::mul(minus, slack), held);
                     beyond = S::max(beyond, S::fma(minus, S::fma(by_size, own, terms), off));
                     if few && S::positive_bits(S::sub(off, anyway)) != 0 {
-                        // an edge that cancels is left to the whole check
+                        // a cancelling edge is left to the full check
                         beyond = S::max(beyond, cancelled::<S>(p, cone, j));
                     }
                 }

@@ -1,17 +1,17 @@
-//! Vectors of one or two lanes, for the products of matrices.
+//! Vectors of one or two lanes, for matrix products.
 
 use super::Simd;
 use crate::cone::program::LANES;
 use std::marker::PhantomData;
 
-/// One or more lanes that go through one operation.
+/// A number of lanes that are processed together.
 pub(super) trait Vector {
     type V: Copy;
-    /// How many lanes.
+    /// Number of lanes.
     const N: usize;
     fn zero() -> Self::V;
     fn splat(x: f64) -> Self::V;
-    /// The first numbers of `x`.
+    /// Loads the first numbers of `x`.
     fn load(x: &[f64]) -> Self::V;
     fn store(v: Self::V, to: &mut [f64]);
     /// `a b + c`.
@@ -22,7 +22,7 @@ pub(super) trait Vector {
 
 /// One lane.
 pub(super) struct One<S>(PhantomData<S>);
-/// Two lanes, each a register of its own.
+/// Two lanes, each in its own register.
 pub(super) struct Two<S>(PhantomData<S>);
 
 #[inline(always)]

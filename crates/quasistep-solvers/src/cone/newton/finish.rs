@@ -1,4 +1,5 @@
-//! Last digits: from the first minimiser to the answer on its active set.
+//! Last digits: from the first minimiser of the augmented Lagrangian to the solution on its active
+//! set.
 
 use super::Newton;
 use super::work::Work;
@@ -8,42 +9,45 @@ use crate::kernels::larger;
 use crate::tolerances::newton_of_cones::{NOISE_AT_REST, SHARED, TOUCHING_AT_REST, WORTH_A_ROUND};
 use crate::tolerances::{CONTACT_TOUCHING, ROUNDING, SPEED_ROUNDING};
 
-/// Most solves on active sets.
+/// Largest number of solves on active sets.
 const FINISH_ROUNDS: u32 = 8;
-/// Most iterations of conjugate gradients.
+/// Largest number of conjugate gradient iterations.
 const BALANCE_ROUNDS: u32 = 16;
 
 /// Residuals after a solve on the active rows.
 pub(super) struct Round {
     /// Largest variable or offset.
     pub size: f64,
-    /// Largest slack of an active row.
+    /// Largest slack magnitude of an active row.
     pub left: f64,
     /// Least slack of any row, at most zero.
     pub least: f64,
-    /// Largest force before the solve, of rows, cost and Huber terms.
+    /// Largest force before the solve: multipliers, cost and Huber terms.
     pub force: f64,
 }
 
 impl Newton {
-    /// From the first minimiser to the answer on its active set: least squares on the active rows, then forces that balance.
-    /// False if a row or a Huber term changes sides.
+    /// Computes the solution on the active set of the first minimiser: least squares on the active
+    /// rows, then multipliers that satisfy stationarity. Returns false if a row or a Huber term
+    /// changes sides.
     ///
-    /// With `lambda = −rho u` of the minimiser, `dx = −H⁻¹ rho Aᵀ u` is the round with `z = lambda`. Its
-    /// forces `lambda − rho u` contain `rho` times the rounding in `u` of rows that contradict one another; a further
-    /// solve leaves it out. `speed` is the largest offset, `natural` the natural speed.
+    /// With `lambda = −rho u` of the minimiser, `dx = −H⁻¹ rho Aᵀ u` is the multiplier update with
+    /// `z = lambda`. Its forces `lambda − rho u` contain `rho` times the rounding in `u` of
+    /// inconsistent rows. A further solve removes this part. `speed` is the largest offset,
+    /// `natural` the natural speed.
     pub(super) fn finish(&mut self, work: &Work<'_>, rho: f64, speed: f64, natural: f64) -> bool {
         let mut best = f64::INFINITY;
         for round in 0..FINISH_ROUNDS {
             let Round { size, left, least, force } = self.round(work, rho, speed);
             let slack = (CONTACT_TOUCHING * size).max(TOUCHING_AT_REST * natural);
-            // written so that NaN fails
+            // the condition is false for NaN
             let exact = (SPEED_ROUNDING * size).max(NOISE_AT_REST * natural);
-            // the first round leaves a share of the initial error, 1e-5 of it where rows nearly depend on one
-            // another; after a second one the answer does not depend on the start. More of them move such rows apart
+            // the first round leaves a share of the initial error, 1e-5 where rows are nearly
+            // dependent; after a second round the result does not depend on the start; more rounds
+            // would move nearly dependent rows apart
             if round == 0 && left > exact || !(left <= slack) && left <= WORTH_A_ROUND * best {
                 best = left;
-                // keep the active set, update its multipliers
+                // keep the active set and update its multipliers
                 self.take_linear(work, rho);
                 continue;
             }
@@ -75,8 +79,8 @@ impl Newton {
         false
     }
 
-    /// One solve on the active rows: updates `x` and `u`, and leaves the multipliers that it started from in `z`. `speed` is
-    /// the largest offset.
+    /// One solve on the active rows. Updates `x` and `u`; `z` receives the multipliers before the
+    /// solve. `speed` is the largest offset.
     pub(super) fn round(&mut self, work: &Work<'_>, rho: f64, speed: f64) -> Round {
         for span in work.spans() {
             let [w, u] = [&self.w, &self.u].map(|v| &v[span.clone()]);
@@ -94,7 +98,7 @@ impl Newton {
             self.x[at.clone()].iter_mut().zip(&self.d[at]).for_each(|(x, d)| *x += d);
         }
         let size = speed.max(kernels::largest(work.isa, work.panels, &self.x));
-        // lane by lane: one number after another, each would wait for the one before
+        // one maximum per lane, so that no operation waits for the last
         let mut most = [[0.0; LANES]; 3];
         for span in work.spans() {
             let [w, z, rates] = [&self.w, &self.z, &self.rates].map(|v| lanes(&v[span.clone()]));
@@ -112,14 +116,15 @@ impl Newton {
         Round { size, left, least: -below, force: force.max(work.force()) }
     }
 
-    /// Whether spring `k` pulls at its limit.
+    /// Whether the Huber term `k` is at its limit.
     pub(super) fn is_limited(&self, work: &Work<'_>, k: usize) -> bool {
         let spring = &work.p.saturations[k];
         let stretch = self.x[self.spring_at[k] as usize] - spring.target;
         spring.stiffness * stretch.abs() > spring.limit
     }
 
-    /// `lambda = max(0, z − rho u)` on active rows; returns the least `z − rho u`, or zero.
+    /// `lambda = max(0, z − rho u)` on active rows; returns the least `z − rho u`, or zero if it is
+    /// positive.
     pub(super) fn take_linear(&mut self, work: &Work<'_>, rho: f64) -> f64 {
         let mut below = [0.0; LANES];
         for span in work.spans() {
@@ -136,11 +141,13 @@ impl Newton {
         -below.iter().fold(0.0, |m: f64, v| m.max(*v))
     }
 
-    /// Writes the multipliers nearest to `z` that balance, clipped at zero, to `lambda`; returns the least before clipping, or zero.
+    /// Writes to `lambda` the multipliers nearest to `z` that satisfy stationarity, clipped at
+    /// zero. Returns the least of them before clipping, or zero if it is positive.
     ///
-    /// Where `x` minimises, `z − rho u` balances; of `−rho u` only the part in the range of `A` is wanted, `A y`:
-    /// conjugate gradients on `Aᵀ A y = −rho Aᵀ u`, with the factor as preconditioner. It is nearly an
-    /// inverse except in the few directions that nearly dependent rows leave weak.
+    /// At a minimiser `x` the multipliers `z − rho u` satisfy stationarity. Of `−rho u` only the
+    /// part `A y` in the range of `A` is wanted. It solves `Aᵀ A y = −rho Aᵀ u`, by conjugate
+    /// gradients preconditioned with the factor. The factor is nearly an inverse except in the few
+    /// directions that nearly dependent rows constrain weakly.
     pub(super) fn balance(&mut self, work: &Work<'_>, rho: f64, force: f64) -> f64 {
         for span in work.spans() {
             let [w, u] = [&self.w, &self.u].map(|v| &v[span.clone()]);

@@ -1,4 +1,4 @@
-//! Start of an island's iteration, and projection of slacks to multipliers.
+//! Start of the iteration on an island, and projection of slacks to multipliers.
 
 use super::work::Work;
 use super::{Newton, Start};
@@ -9,7 +9,8 @@ use crate::tolerances::ROUNDING;
 use crate::tolerances::newton_of_cones::TURN;
 
 impl Newton {
-    /// Largest diagonal entry of the cost, and whether some diagonal entry is zero or rounding beside it.
+    /// Largest diagonal entry of the cost, and whether some diagonal entry is zero or negligible
+    /// relative to it.
     pub(super) fn scale(&self, work: &Work<'_>) -> (f64, bool) {
         let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
         for panel in work.panels {
@@ -28,7 +29,7 @@ impl Newton {
         if largest > 0.0 { (largest, least <= ROUNDING * largest) } else { (1.0, true) }
     }
 
-    /// Fills `w`, `D` and the point to start from.
+    /// Sets `w`, `D` and the starting point.
     pub(super) fn start(&mut self, work: &Work<'_>, start: Start<'_>, scale: f64, rho: f64) {
         match start {
             Start::Inside { x, z, s } => {
@@ -82,7 +83,7 @@ impl Newton {
         }
     }
 
-    /// Copies a point, and computes its slacks and which Huber terms are at their limits.
+    /// Copies a point, computes its slacks, and finds the Huber terms at their limits.
     fn start_at(&mut self, work: &Work<'_>, x: &[f64]) {
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -113,8 +114,8 @@ impl Newton {
         }
     }
 
-    /// `lambda = D (z − rho u)`: the projection by its derivative, exact at the point where the
-    /// derivative was taken.
+    /// `lambda = D (z − rho u)`: the projection linearised, exact at the point where the derivative
+    /// `D` was evaluated.
     pub(super) fn lambda_linear(&mut self, work: &Work<'_>, rho: f64) {
         if !work.round {
             for span in work.spans() {
@@ -145,8 +146,9 @@ impl Newton {
         }
     }
 
-    /// `lambda = Π(z − rho u)` with its derivative; true if an edge changed sides, a round cone
-    /// turned, or a spring came to or off its limit.
+    /// `lambda = Π(z − rho u)` and the derivative of the projection. Returns true if the active set
+    /// changed: an edge changed sides, a round cone's derivative changed, or a Huber term reached
+    /// or left its limit.
     pub(super) fn project(&mut self, work: &Work<'_>, rho: f64) -> bool {
         let mut changed = false;
         self.turned = 0.0;

@@ -40,14 +40,16 @@ use crate::tolerances::newton_of_cones::{
 use crate::tolerances::{CONTACT_TOUCHING, SPEED_ROUNDING};
 use work::Work;
 
-/// Most iterations of a warm start at the whole penalty: beyond them a continuation from softer penalties is quicker.
+/// Largest number of iterations of a warm start at the full penalty. Beyond it a continuation from
+/// smaller penalties is faster.
 const FEW: u32 = 8;
-/// Most updates of an island's multipliers.
+/// Largest number of multiplier updates of an island.
 const ROUNDS: u32 = 60;
-/// Least rows of an island whose warm start is given up when many of them change sides: with fewer Newton's method still converges.
+/// Least number of rows of an island whose warm start is abandoned when many rows change sides.
+/// With fewer rows Newton's method still converges.
 const TOO_MANY: u32 = 300;
 
-/// Key of an assembled Hessian, besides the active rows and the Huber terms at their limits.
+/// Key of an assembled Hessian, in addition to the active rows and the Huber terms at their limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Kept {
     island: usize,
@@ -55,59 +57,62 @@ struct Kept {
     shift: f64,
 }
 
-/// How an island's iteration ended.
+/// Outcome of the iteration on an island.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Solved,
-    /// Too many iterations, or a pivot that is not positive.
+    /// Iteration limit reached, or a pivot that is not positive.
     GaveUp,
 }
 
-/// Memory; vectors over padded `x` and padded `z`, shared by all islands.
+/// Newton solver and its memory. Vectors are over padded `x` and padded `z`, shared by all islands.
 #[derive(Debug, Default)]
 pub(crate) struct Newton {
     pub x: Vec<f64>,
     pub z: Vec<f64>,
     pub u: Vec<f64>,
-    /// `Π(t)`.
+    /// Projected multipliers `Π(t)`.
     pub lambda: Vec<f64>,
     rates: Vec<f64>,
     w: Vec<f64>,
     D: Vec<f64>,
-    /// `P x + c + ∇huber` plus the proximal term.
+    /// Gradient `P x + c + ∇huber`, plus that of the proximal term.
     smooth: Vec<f64>,
     Pd: Vec<f64>,
     d: Vec<f64>,
     center: Vec<f64>,
     saved_x: Vec<f64>,
     saved_z: Vec<f64>,
-    /// The factor, and the key of its matrix.
+    /// Cholesky factor, and the key of its matrix.
     H: Aligned,
     assembled: Option<Kept>,
     kept_limited: Vec<bool>,
-    /// The matrix of the factor, if it was `kept`, and the active rows `kept_w` that it was assembled with.
+    /// Matrix of the factor, valid if `kept`, and the active rows `kept_w` with which it was
+    /// assembled.
     kept_H: Aligned,
     kept: bool,
     kept_w: Vec<f64>,
     kept_changes: u32,
     change: Vec<f64>,
-    /// Whether a changed row has made each panel of the factor out of date.
+    /// For each panel of the factor, whether a changed row made it outdated.
     stale: Vec<bool>,
     W: Aligned,
     products: Products,
-    /// Whether each Huber term is in its linear part, without curvature.
+    /// For each Huber term, whether it is in its linear part, without curvature.
     limited: Vec<bool>,
-    /// Padded index of each spring's variable.
+    /// For each Huber term, the padded index of its variable.
     spring_at: Vec<u32>,
     spring_panel: Vec<u32>,
-    /// Reference speed of the present island's data: the largest offset or the natural speed.
+    /// Reference speed of the current island's data: the larger of the largest offset and the
+    /// natural speed.
     reference: f64,
-    /// Most consecutive short steps of a minimisation; `crawled` counts them.
+    /// Largest number of consecutive short steps of a minimisation; `crawled` counts them.
     pub patience: u32,
-    /// Whether to give up a warm start that many rows leave.
+    /// Whether to abandon a warm start from which many rows change sides.
     pub guessing: bool,
     crawled: u32,
-    /// Number of rows that changed sides in the last step; `strays` says that there were more than in the step before.
+    /// Number of rows that changed sides in the last step. `strays` is true if there were more than
+    /// in the step before.
     turned: f64,
     strays: bool,
     pub iterations: u32,
@@ -115,22 +120,23 @@ pub(crate) struct Newton {
     pub budget: Budget,
 }
 
-/// Where to start.
+/// Starting point of the iteration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start<'a> {
-    /// From the unconstrained minimiser.
+    /// Start at the unconstrained minimiser.
     Cold,
-    /// Multipliers and slacks of a similar problem, in the layout of `z`, not padded; rows that it did not have
-    /// get `z = 0`, `s > 0`.
+    /// Start from multipliers and slacks of a similar problem, in the layout of `z`, not padded.
+    /// New rows have `z = 0`, `s > 0`.
     Warm { z: &'a [f64], s: &'a [f64] },
-    /// A point inside the cones near the answer, in padded layout.
+    /// Start from a point inside the cones near the solution, in padded layout.
     Inside { x: &'a [f64], z: &'a [f64], s: &'a [f64] },
-    /// A point near the answer, and one for every edge predicted active, in padded layout; no round cones.
+    /// Start from a point near the solution and a predicted active set (1 for every active edge),
+    /// in padded layout. No round cones.
     Predicted { x: &'a [f64], active: &'a [f64] },
 }
 
 impl Newton {
-    /// Takes the sizes of a problem.
+    /// Allocates memory for a program.
     pub fn prepare(&mut self, p: &ConeProgram, s: &Structure) {
         for v in [&mut self.x, &mut self.smooth, &mut self.Pd, &mut self.d, &mut self.center] {
             v.clear();
@@ -140,7 +146,7 @@ impl Newton {
             v.clear();
             v.resize(p.m_padded, 0.0);
         }
-        // written before they are read, padding and all
+        // written before they are read, including the padding
         self.saved_x.resize(p.n_padded, 0.0);
         for v in
             [&mut self.u, &mut self.rates, &mut self.saved_z, &mut self.kept_w, &mut self.change]
@@ -175,9 +181,9 @@ impl Newton {
         (self.iterations, self.factors) = (0, 0);
     }
 
-    /// Solves one island; the answer is in its entries of `x`, `z` and `u`. `penalty` is over
-    /// the largest diagonal entry of the cost.
-    #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
+    /// Solves one island. The solution is in its entries of `x`, `z` and `u`. `penalty` is a
+    /// multiple of the largest diagonal entry of the cost.
+    #[allow(clippy::too_many_arguments)] // called from one place that lists all arguments
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -198,12 +204,12 @@ impl Newton {
         let (speed, natural) = (work.speed(), work.force() / scale);
         self.reference = speed.max(natural);
         self.crawled = 0;
-        // no step before the first
+        // no step precedes the first
         self.turned = f64::INFINITY;
 
         let mut budget = max_iterations;
-        // softer penalties first: many rows change sides together there, and rows that contradict one
-        // another by rounding still share their force
+        // smaller penalties first: many rows change sides in one step, and rows that are
+        // inconsistent by rounding still share their force
         let mut stages = if singular || round { &SOFTER[..] } else { &SOFTER[..2] };
         let mut few = FEW.min(budget);
         budget -= few;
@@ -231,7 +237,7 @@ impl Newton {
                 return End::GaveUp;
             }
         }
-        // method of multipliers; the factor stays while the active set does
+        // method of multipliers; the factor stays valid while the active set does not change
         let mut best = f64::INFINITY;
         for _ in 0..ROUNDS {
             let error = self.error(&work, rho);
@@ -265,18 +271,21 @@ impl Newton {
         End::GaveUp
     }
 
-    /// Whether the last step changed so many rows that the warm start is of no use.
+    /// Whether the last step changed so many rows that the warm start is useless.
     fn is_lost(&self, work: &Work<'_>) -> bool {
         let most = if self.strays { ASTRAY } else { TURNED };
-        // mostly too few for any number of rows: they need not be counted
+        // the number of changed rows is mostly too small for any program: count all rows only if it
+        // is not
         self.guessing && self.turned > most * f64::from(TOO_MANY) && {
             let rows: u32 = work.cones().map(|cone| cone.m).sum();
             rows >= TOO_MANY && self.turned > most * f64::from(rows)
         }
     }
 
-    /// `z ← lambda` on a group. Multipliers of rows that contradict one another drift by the same amount each round until one
-    /// is zero: if `far`, extrapolates them to where the first of the group is.
+    /// Multiplier update `z ← lambda` on a group.
+    ///
+    /// Multipliers of inconsistent rows change by the same amount each round until one is zero. If
+    /// `far`, they are extrapolated until the first multiplier of the group is zero.
     fn take_multipliers(&mut self, p: &ConeProgram, group: &Group, far: bool) {
         let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
         let mut factor = f64::INFINITY;
@@ -296,7 +305,7 @@ impl Newton {
         for cone in cones {
             for i in cone.at as usize..(cone.at + cone.stride_z) as usize {
                 let drift = self.lambda[i] - self.z[i];
-                // the row that sets the factor ends at zero up to rounding
+                // the row that limits the factor ends at zero up to rounding
                 self.z[i] = (self.lambda[i] + factor * drift).max(0.0);
                 if cone.round && factor == 0.0 {
                     self.z[i] = self.lambda[i];
@@ -305,8 +314,8 @@ impl Newton {
         }
     }
 
-    /// Residual of the last round, as a slack: `max |lambda − z| / rho`. On an active edge it is the
-    /// slack, on an inactive one the multiplier that became zero.
+    /// Residual of the last multiplier update, as a slack: `max |lambda − z| / rho`. On an active
+    /// edge it is the slack, on an inactive edge the former multiplier over `rho`.
     fn error(&self, work: &Work<'_>, rho: f64) -> f64 {
         let mut error = 0.0_f64;
         for span in work.spans() {
@@ -332,8 +341,8 @@ impl Newton {
         kernels::largest(work.isa, work.panels, &self.x)
     }
 
-    /// The point of an island that violates its rows least, whatever the cost; the violations are the
-    /// multipliers.
+    /// Computes the point of an island with least squared violation, without regard to the cost.
+    /// The violations are in the multipliers.
     pub fn least_violation(
         &mut self,
         isa: Isa,
@@ -368,19 +377,19 @@ impl Newton {
         }
     }
 
-    /// The present answer, `x` and multipliers.
+    /// Current solution: `x` and multipliers, padded.
     pub fn answer_mut(&mut self) -> (&mut [f64], &mut [f64]) {
         (&mut self.x, &mut self.lambda)
     }
 
-    /// Copies an answer of another algorithm, in padded layout.
+    /// Copies a solution of another method, in padded layout.
     pub fn adopt(&mut self, p: &ConeProgram, x: &[f64], z: &[f64]) {
         self.x.copy_from_slice(x);
         self.lambda.copy_from_slice(z);
         self.find_limits(p);
     }
 
-    /// Finds the Huber terms that are at their limits at the present answer.
+    /// Finds the Huber terms that are at their limits at the current solution.
     pub fn find_limits(&mut self, p: &ConeProgram) {
         for (k, spring) in p.saturations.iter().enumerate() {
             let stretch = self.x[self.spring_at[k] as usize] - spring.target;
@@ -388,7 +397,7 @@ impl Newton {
         }
     }
 
-    /// Forgets what was found on an island.
+    /// Resets the solution on an island to zero.
     pub fn clear(&mut self, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -407,12 +416,12 @@ impl Newton {
         }
     }
 
-    /// Padded index of a spring's variable.
+    /// Padded index of the variable of Huber term `k`.
     pub fn spring_at(&self, k: usize) -> usize {
         self.spring_at[k] as usize
     }
 
-    /// 1 or −1 where a spring pulls with its limit, by the side of its target, else 0.
+    /// State of a Huber term: 1 at its limit above the target, −1 at its limit below, else 0.
     pub fn saturated(&self, k: usize, spring: &Saturation) -> i8 {
         if !self.limited[k] {
             return 0;
@@ -420,7 +429,7 @@ impl Newton {
         if self.x[self.spring_at[k] as usize] > spring.target { 1 } else { -1 }
     }
 
-    /// Multipliers after the last projection.
+    /// Multipliers after the last projection, padded.
     pub fn multipliers(&self) -> &[f64] {
         &self.lambda
     }

@@ -1,5 +1,5 @@
-//! The last digits: where round cones slide, of a point inside the cones, and by a crossover from the end of an interior point to
-//! the active set near it.
+//! Last digits in three cases: sliding round cones, a point inside the cones, and a crossover from
+//! the end of an interior point to the active set near it.
 
 use super::Start;
 use super::finish::Round;
@@ -13,19 +13,19 @@ use crate::tolerances::newton_of_cones::{
 };
 use crate::tolerances::{CONTACT_TOUCHING, ROUNDING};
 
-/// Most Newton steps of [`Newton::multiply`].
+/// Largest number of Newton steps of [`Newton::multiply`].
 const MULTIPLY_ITERATIONS: u32 = 100;
-/// Most Newton steps of [`Newton::finish_at_penalty`].
+/// Largest number of Newton steps of [`Newton::finish_at_penalty`].
 const FINISH_STEPS: u32 = 20;
-/// Least number of sets of a crossover that goes on where rows contradict one another.
+/// Least number of active sets of a crossover that continues where rows are inconsistent.
 const MANY_SETS: u32 = 10;
 /// Solves for each active set of a crossover.
 const CROSSOVER_ROUNDS: u32 = 4;
 
 impl Newton {
-    /// Last steps where round cones slide: their slack is not zero, and their force contains `rho` times its rounding. A small
-    /// penalty has little of it, and the answer does not depend on the penalty; a larger one converges where the small one
-    /// diverges.
+    /// Last steps where round cones slide. Their slack is not zero, so their force contains `rho`
+    /// times its rounding. A small penalty makes that part small, and the solution does not depend
+    /// on the penalty. A larger penalty converges where the small one diverges.
     pub(super) fn finish_round_cones(
         &mut self,
         work: &Work<'_>,
@@ -84,9 +84,10 @@ impl Newton {
         false
     }
 
-    /// Improves a point inside the cones near the answer, from its own multipliers; true if it converged.
-    /// `share` is the slack at the end over that of touching rows.
-    #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
+    /// Refines a point inside the cones near the solution, starting from its own multipliers;
+    /// returns whether it converged. `share` is the slack at the end as a multiple of the slack
+    /// allowed for active rows.
+    #[allow(clippy::too_many_arguments)] // called from one place that lists all arguments
     pub fn polish(
         &mut self,
         isa: Isa,
@@ -116,8 +117,8 @@ impl Newton {
             || self.multiply(&work, PENALTIES_ROUND[0].0 * scale, shift, share * slack)
     }
 
-    /// Method of multipliers with a small penalty, each round down to its minimum: slower than
-    /// single steps, and never diverging.
+    /// Method of multipliers with a small penalty and a full minimisation in each round. It is
+    /// slower than single steps, but does not diverge.
     pub(super) fn multiply(&mut self, work: &Work<'_>, rho: f64, shift: f64, slack: f64) -> bool {
         let mut budget = MULTIPLY_ITERATIONS;
         for _ in 0..ROUNDS {
@@ -142,15 +143,17 @@ impl Newton {
         false
     }
 
-    /// Whether [`crossover`](Self::crossover) applies to an island: edges only, and a cost for every variable.
+    /// Whether [`crossover`](Self::crossover) applies to an island: no round cones, and a cost for
+    /// every variable.
     pub fn can_cross(&self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
         let work = Work::new(isa, p, s, island);
         !work.round && !self.scale(&work).1
     }
 
-    /// Crossover from a point inside the cones, in padded layout, to the answer on an active set: the one predicted there, or at most
-    /// `sets` others near it. False if none of them is optimal.
-    #[allow(clippy::too_many_arguments)] // one caller, which lists what it tries
+    /// Crossover from a point inside the cones, in padded layout, to a solution on an active set.
+    /// It tries the active set predicted at the point, then at most `sets` others near it. Returns
+    /// false if none of them is optimal.
+    #[allow(clippy::too_many_arguments)] // called from one place that lists all arguments
     pub fn crossover(
         &mut self,
         isa: Isa,
@@ -167,7 +170,7 @@ impl Newton {
         self.crossover_from(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
     }
 
-    /// Copies the answer on an island from another memory.
+    /// Copies the solution on an island from another solver's memory.
     pub fn take_island(&mut self, from: &Self, p: &ConeProgram, s: &Structure, island: &Island) {
         for panel in &s.panels[island.first_panel as usize..island.last_panel as usize] {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
@@ -186,12 +189,12 @@ impl Newton {
         }
     }
 
-    /// Active-set iterations from the rows in `w`: rows with a negative multiplier leave, violated ones join, until none
-    /// does. False after `most` sets.
+    /// Active-set iterations from the rows in `w`: rows with a negative multiplier leave, violated
+    /// rows join, until no row does. Returns false after `most` sets.
     ///
-    /// Unlike in a minimisation, rounding on rows with hardly any force changes nothing: a row leaves for
-    /// its multiplier, not for the sign of its slack. Each set starts from zero forces, and so ends at the
-    /// smallest-norm multipliers.
+    /// A row leaves because of its multiplier, not because of the sign of its slack. So rounding in
+    /// the slacks of rows with negligible force changes nothing, unlike in a minimisation. Each set
+    /// starts from zero multipliers and so ends at those of smallest norm.
     fn crossover_from(
         &mut self,
         work: &Work<'_>,
@@ -217,7 +220,8 @@ impl Newton {
                 continue;
             }
             if !touching && most < MANY_SETS {
-                // rows contradict one another: needs a point nearer to the answer
+                // crossover failed: active rows are inconsistent; the caller retries from a more
+                // accurate point
                 return false;
             }
             let below = if !touching || rho * left <= SHARED * force {
@@ -258,7 +262,7 @@ impl Newton {
         false
     }
 
-    /// Sets all forces to zero, and factors for the rows in `w`.
+    /// Sets all multipliers to zero, and factorises for the rows in `w`.
     fn restart_forces(&mut self, work: &Work<'_>, rho: f64) -> bool {
         for span in work.spans() {
             self.lambda[span].fill(0.0);
@@ -266,7 +270,7 @@ impl Newton {
         self.factor(work, rho, 0.0)
     }
 
-    /// Updates which Huber terms are at their limits; true if none changed.
+    /// Updates which Huber terms are at their limits; returns true if none changed.
     fn limits_stay(&mut self, work: &Work<'_>) -> bool {
         let mut same = true;
         for k in 0..work.p.saturations.len() {

@@ -1,4 +1,4 @@
-//! Newton steps with line search until the active set stays.
+//! Newton steps with line search until the active set does not change.
 
 use super::work::Work;
 use super::{Kept, Newton};
@@ -8,12 +8,13 @@ use crate::tolerances::newton_of_cones::{
     CRAWL, LINE_SEARCH_SLOPE, MOVED, NO_STEP, SLOPE_ROUNDING,
 };
 
-/// Most changes of an assembled Hessian before it is assembled anew, for their rounding.
+/// Largest number of updates of an assembled Hessian before it is assembled anew, to limit
+/// rounding.
 const KEPT_CHANGES: u32 = 8;
 
 impl Newton {
-    /// Newton's method until the active set stays. With `linear` the first step is a full one on the present
-    /// active set, without line search.
+    /// Newton's method until the active set does not change. With `linear` the first step is a full
+    /// step on the current active set, without line search.
     pub(super) fn minimise(
         &mut self,
         work: &Work<'_>,
@@ -42,7 +43,8 @@ impl Newton {
         }
     }
 
-    /// Minimises for new `z`, with the present factor while the active set stays.
+    /// Minimises for updated multipliers `z`, with the current factor while the active set does not
+    /// change.
     pub(super) fn refine(
         &mut self,
         work: &Work<'_>,
@@ -58,9 +60,11 @@ impl Newton {
         converged || self.minimise(work, rho, shift, false, budget)
     }
 
-    /// One Newton step with the present factor. Returns whether the active set stayed through a
-    /// full step, so that the minimum is reached, and whether another one may reach it: all numbers are
-    /// finite, and steps are not too short.
+    /// One Newton step with the current factor.
+    ///
+    /// Returns two flags. The first is true if the active set did not change in a full step, so
+    /// that the minimum is reached. The second is true if another step may reach it: all numbers
+    /// are finite, and steps are not too short.
     pub(super) fn step(
         &mut self,
         work: &Work<'_>,
@@ -97,7 +101,7 @@ impl Newton {
             return (false, false);
         }
         kernels::rates(work.isa, work.p, work.groups, &self.d, &mut self.rates);
-        // the slope may be rounding of the terms that it is the sum of
+        // the slope may be rounding of the terms of its sum
         let moves = kernels::largest(work.isa, work.panels, &self.d);
         let whole =
             whole || slope.abs() <= SLOPE_ROUNDING * terms || moves <= NO_STEP * self.reference;
@@ -122,7 +126,7 @@ impl Newton {
         (tau == 1.0 && !changed, !self.is_lost(work))
     }
 
-    /// Largest entry of `P x + c + ∇huber − Jᵀ Eᵀ lambda`.
+    /// Stationarity residual: largest entry of `P x + c + ∇huber − Jᵀ Eᵀ lambda`.
     pub(super) fn imbalance(&mut self, work: &Work<'_>, shift: f64) -> f64 {
         self.smooth_gradient(work, shift);
         for panel in work.panels {
@@ -149,8 +153,8 @@ impl Newton {
         }
     }
 
-    /// Assembles and factors `P + rho Jᵀ Eᵀ D E J`. Where few edges changed sides, updates only the blocks that they
-    /// reach.
+    /// Assembles and factorises `P + rho Jᵀ Eᵀ D E J`. If few edges changed sides, only the blocks
+    /// that they affect are updated.
     pub(super) fn factor(&mut self, work: &Work<'_>, rho: f64, shift: f64) -> bool {
         self.factors += 1;
         if !self.budget.spend(work.counts.factor) {
@@ -172,8 +176,8 @@ impl Newton {
         factored
     }
 
-    /// Assembles and factors the whole matrix. Keeps a copy of it only if rows changed `again`:
-    /// most starts from a similar problem need one factor.
+    /// Assembles and factorises the whole matrix. A copy is kept only if rows changed `again`,
+    /// because most warm starts need one factor.
     fn factor_all(&mut self, work: &Work<'_>, rho: f64, shift: f64, again: bool) -> bool {
         let Self { kept_H, H, limited, .. } = self;
         let to = if again { &mut *kept_H } else { &mut *H };
@@ -186,7 +190,7 @@ impl Newton {
                 to[diagonal] += spring.stiffness;
             }
         }
-        // w and D carry the shares of rho
+        // w and D contain the factors of rho
         kernels::add_cones(
             work.isa,
             work.p,
@@ -212,8 +216,8 @@ impl Newton {
         kernels::factor(work.isa, work.s, first, last, 0.0, H, &mut self.W).is_ok()
     }
 
-    /// Updates the factor after some edges changed sides: adds their contacts' terms, and factors only the blocks that
-    /// they reach.
+    /// Updates the factor after some edges changed sides: adds their cones' terms, and refactorises
+    /// only the blocks that they affect.
     fn factor_changes(&mut self, work: &Work<'_>, rho: f64) -> bool {
         self.kept_changes += 1;
         let Self { kept_w, change, kept_H, H, stale, .. } = self;
@@ -276,7 +280,7 @@ impl Newton {
         true
     }
 
-    /// Step length along `d` where the slope of the cost is nearly zero.
+    /// Exact line search: step length along `d` at which the slope of the cost is nearly zero.
     pub(super) fn line_search(&mut self, work: &Work<'_>, rho: f64, shift: f64, slope: f64) -> f64 {
         kernels::cost_times(work.isa, work.p, work.panels, &self.d, &mut self.Pd);
         let (mut linear, mut quadratic) = (0.0, 0.0);
@@ -286,7 +290,7 @@ impl Newton {
                 quadratic += self.d[i] * (self.Pd[i] + shift * self.d[i]);
             }
         }
-        // slope of the whole cost at tau, and its derivative
+        // slope of the augmented Lagrangian at tau, and its derivative
         let at = |tau: f64| {
             let (mut value, mut bend) = (linear + tau * quadratic, quadratic);
             for (k, spring) in work.p.saturations.iter().enumerate() {
@@ -309,8 +313,8 @@ impl Newton {
         if f <= enough {
             return 1.0;
         }
-        // the slope is monotone and piecewise linear: Newton's method, kept inside a bracket, ends
-        // on the root's own piece
+        // the slope is monotone and piecewise linear: Newton's method within a bracket ends on the
+        // root's own piece
         let (mut lo, mut hi, mut tau) = (0.0, 1.0, 1.0);
         for _ in 0..40 {
             if f > 0.0 {

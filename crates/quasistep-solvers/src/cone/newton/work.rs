@@ -1,11 +1,11 @@
-//! Inputs of an island's iteration.
+//! Inputs of the iteration on an island.
 
 use crate::cone::kernels::{Isa, lanes};
 use crate::cone::program::{ConeProgram, LANES, padded};
 use crate::cone::structure::{Counts, Group, Island, Panel, Structure};
 use crate::kernels::larger;
 
-/// The program, its structure, and which parts of both are the island's.
+/// The program, its structure, and the parts of both that belong to the island.
 pub(super) struct Work<'a> {
     pub isa: Isa,
     pub p: &'a ConeProgram,
@@ -43,15 +43,15 @@ impl<'a> Work<'a> {
         self.groups.iter().flat_map(move |g| &p.cones[g.first_cone as usize..g.last_cone as usize])
     }
 
-    /// Sum of products over the island's entries of two padded vectors.
+    /// Inner product over the island's entries of two padded vectors over rows.
     pub fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
         let entries = self.panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
         entries.map(|i| a[i] * b[i]).sum()
     }
 
-    /// Largest offset of a row: the reference speed.
+    /// Reference speed: the largest offset of a row.
     pub fn speed(&self) -> f64 {
-        // lane by lane: one number after another, each would wait for the one before
+        // one maximum per lane, so that no operation waits for the last
         let mut most = [0.0; LANES];
         for group in self.groups {
             let (a, b) = (group.first_cone as usize, group.last_cone as usize - 1);
@@ -66,8 +66,8 @@ impl<'a> Work<'a> {
         most.into_iter().fold(0.0, f64::max)
     }
 
-    /// Largest entry of the linear cost, springs included. Not of the multipliers: those grow without
-    /// end where rows contradict one another.
+    /// Largest entry of the linear cost, including Huber terms. Multipliers are not included,
+    /// because they diverge where rows are inconsistent.
     pub fn force(&self) -> f64 {
         let mut force = 0.0_f64;
         for panel in self.panels {

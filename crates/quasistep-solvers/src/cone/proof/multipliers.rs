@@ -9,7 +9,8 @@ use crate::kernels::max_abs;
 use crate::tolerances::{CLEAR, NO_FORCE, PROOF};
 
 impl Prover {
-    /// Looks for Farkas multipliers and writes them; false if it finds none.
+    /// Searches for Farkas multipliers and writes them to the solution; returns false if it finds
+    /// none.
     pub(super) fn infeasible(
         &mut self,
         isa: Isa,
@@ -28,7 +29,7 @@ impl Prover {
             newton.clear(structure, island);
             newton.least_violation(isa, q, structure, island, ITERATIONS);
         }
-        // the violations are the multipliers
+        // the violations are the Farkas multipliers
         let largest = max_abs(newton.multipliers());
         if !(largest > 0.0) {
             return false;
@@ -63,7 +64,7 @@ impl Prover {
                 });
                 let b = p.b[cone.b_at as usize + r];
                 value += b * force;
-                // terms that cancel up to rounding prove nothing
+                // terms that cancel up to rounding are no evidence
                 sum += b.abs() * size;
                 for side in p.sides_of(cone) {
                     let block = &p.blocks[side.block as usize];

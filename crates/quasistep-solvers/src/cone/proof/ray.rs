@@ -1,4 +1,4 @@
-//! Rays: directions along which the cost falls without end.
+//! Rays: directions along which the cost decreases without bound.
 
 use super::{ITERATIONS, Prover, add_cones, outside, scale_cones, variables};
 use crate::cone::kernels::{self, Isa};
@@ -11,7 +11,8 @@ use crate::tolerances::{CLEAR, PROOF, STIFF_LIMIT};
 use crate::{Saturation, Solution};
 
 impl Prover {
-    /// Looks for a ray and writes it; false if it finds none. The ray is zero on islands where nothing is proven.
+    /// Searches for a ray and writes it to the solution; returns false if it finds none. The ray is
+    /// zero on islands without one.
     pub(super) fn unbounded(
         &mut self,
         isa: Isa,
@@ -44,15 +45,15 @@ impl Prover {
         true
     }
 
-    /// Projects `−c` onto the recession cone, every variable in its unit, into `x`, which is zero on islands where that
-    /// fails; false if `c` is zero.
+    /// Writes to `x` the projection of `−c` onto the recession cone, every variable in its unit. It
+    /// is zero on islands where the projection fails. Returns false if `c` is zero.
     fn project(&mut self, isa: Isa, p: &ConeProgram) -> bool {
         let Self { program: q, edges, sides, unit, .. } = self;
         let mut force = p.c.iter().zip(&*unit).fold(0.0, |m: f64, (c, u)| m.max((c * u).abs()));
         if force == 0.0 {
             return false;
         }
-        // a spring without limit is part of the cost: its variable stays
+        // a Huber term without limit bounds the cost quadratically: its variable is zero in a ray
         let springs = || p.saturations.iter().filter(|s| s.stiffness > 0.0 && s.limit > 0.0);
         for spring in springs().filter(|s| s.limit.is_finite()) {
             force = force.max(spring.limit * unit[p.padded_index(spring.index)]);
@@ -95,11 +96,11 @@ impl Prover {
         true
     }
 
-    /// Whether the island's part of `x` is a ray: the cost falls along it, and neither curvature nor rows stop that. Sets entries
-    /// that are rounding to zero.
+    /// Whether the island's part of `x` is a ray: the cost decreases, with zero curvature, and no
+    /// row blocks. Entries that are rounding are set to zero.
     fn falls(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
         let Self { x, u, unit, .. } = self;
-        // of the largest entry, and of the largest in units of the contacts
+        // largest entry in the caller's units and in units of the cones
         let (mut size, mut natural) = (0.0_f64, 0.0_f64);
         for i in variables(p, s, island).flatten() {
             size = size.max(x[i].abs());
@@ -161,7 +162,7 @@ impl Prover {
     }
 }
 
-/// Largest sum of the magnitudes of a slack's terms, over the rows of a cone.
+/// Largest sum of the magnitudes of a slack's terms over the rows of a cone.
 fn terms_of(p: &ConeProgram, cone: &ConeData, x: impl Fn(usize) -> f64) -> f64 {
     let terms = (0..cone.k as usize).map(|r| {
         let J = &p.J[cone.J_at as usize + r * cone.width as usize..];
@@ -176,7 +177,7 @@ fn terms_of(p: &ConeProgram, cone: &ConeData, x: impl Fn(usize) -> f64) -> f64 {
     terms.fold(0.0, f64::max)
 }
 
-/// Rows that hold `P d = 0`, with `d` in units.
+/// Adds rows that require `P d = 0`, with `d` in units.
 fn add_costs(p: &ConeProgram, unit: &[f64], q: &mut ConeProgram, edges: &mut Vec<f64>) {
     for (k, block) in p.blocks.iter().enumerate() {
         let (dim, stride) = (block.dim as usize, block.stride as usize);

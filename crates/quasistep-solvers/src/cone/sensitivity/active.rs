@@ -1,4 +1,4 @@
-//! The active set of an answer, and where strict complementarity fails.
+//! Active set of a solution, and where strict complementarity fails.
 
 use super::linear::{Faces, Linear, largest};
 use super::unsymmetric::Way;
@@ -7,59 +7,65 @@ use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;
 use crate::tolerances::{HELD, TIE};
 
-/// Where strict complementarity fails, so that the answer has derivatives to one side only.
+/// Places where strict complementarity fails, so that the solution is only directionally
+/// differentiable.
 ///
-/// The derivative is then that of the choice named with each count.
+/// For each kind the derivative is one of the one-sided derivatives, as stated with its count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kinks {
-    /// Weakly active edges: they touch without force. Chosen: inactive, as if the change opened them.
+    /// Number of weakly active edges: slack and multiplier are both zero. The derivative treats
+    /// them as inactive.
     pub rows: u32,
-    /// Weakly active edges that depend on pushing ones: they share the load of those in other answers `z`. No kink for changes
-    /// that keep the rows dependent, and not counted in [`any`](Self::any).
+    /// Number of weakly active edges that depend linearly on edges with a positive multiplier.
+    /// Other optimal `z` give them a positive multiplier too. Changes that keep the rows dependent
+    /// have a derivative, so they do not count in [`any`](Self::any).
     pub held: u32,
-    /// Round cones that touch without force (chosen: inactive), or stick at their friction limit
-    /// (chosen: they stick).
+    /// Number of round cones whose slack and multiplier are both zero (treated as inactive), or
+    /// that stick at their friction limit (treated as sticking).
     pub round: u32,
-    /// With exact friction, bodies that move where loads are exchanged among contacts in a way that the balance leaves open: the
-    /// answer is one of many. Chosen: one of the consistent changes.
+    /// With exact friction, number of blocks that move when loads are redistributed among contacts
+    /// without changing the balance. The solution is then not unique. The derivative is one of the
+    /// consistent changes.
     pub loads: u32,
-    /// Limited springs that just reach their limit. Chosen: what [`Solution::saturated`] says.
+    /// Number of Huber terms that are exactly at their limits. The derivative treats each by
+    /// [`Solution::saturated`].
     pub springs: u32,
 }
 
 impl Kinks {
-    /// True if the answer has no derivative in every direction.
+    /// Whether the solution is not differentiable.
     pub fn any(&self) -> bool {
         self.rows + self.round + self.loads + self.springs > 0
     }
 }
 
-/// Curvature of a sliding round cone: how the normal of its face turns.
+/// Curvature of the boundary of a sliding round cone: how the normal of its face turns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sliding {
     pub cone: u32,
-    /// `(1, −u)/√2`, `u` the direction of the slip.
+    /// Normal `(1, −u)/√2` of the face, `u` the direction of the slip.
     pub n: [f64; crate::cone::kernels::MAX_ROUND],
-    /// Number of its entries.
+    /// Number of entries of the cone.
     pub m: usize,
     /// Slip `‖s_1‖`.
     pub slip: f64,
 }
 
-/// The active set at an answer.
+/// Active set at a solution.
 #[derive(Debug, Default)]
 pub(super) struct Active {
     pub faces: Faces,
     pub sliding: Vec<Sliding>,
-    /// Weakly active edges, `(cone, edge)`; with exact friction normal rows, whatever the edge.
+    /// Weakly active edges, `(cone, edge)`. With exact friction they stand for the normal row,
+    /// whatever the edge.
     pub ties: Vec<(u32, u32)>,
-    /// The weakly active edges that depend on pushing rows, `(cone, edge)`.
+    /// Weakly active edges that depend on edges with a positive multiplier, `(cone, edge)`.
     pub held: Vec<(u32, u32)>,
     pub kinks: Kinks,
 }
 
 impl Active {
-    /// Classifies the cones of an answer, with `z` and `s` padded.
+    /// Classifies the cones of a solution. `z` and `s` are padded.
     pub fn classify(
         &mut self,
         p: &ConeProgram,
@@ -127,14 +133,14 @@ impl Active {
             }
             return;
         }
-        // slip and friction are opposite: the larger of them has more digits
+        // slip and friction are opposite: the larger of them gives more digits
         let mut u = [0.0; crate::cone::kernels::MAX_ROUND];
         for i in 1..m {
             u[i] = if slack[1] > push[1] { s[i] / ns } else { -z[i] / nz };
         }
         let mut n = u.map(|u| -std::f64::consts::FRAC_1_SQRT_2 * u);
         n[0] = std::f64::consts::FRAC_1_SQRT_2;
-        // boundary values: z = beta (1, −u), s = slip (1, u)
+        // on the boundary z = beta (1, −u), s = slip (1, u)
         let (beta, slip) = (0.5 * (z[0] + nz), 0.5 * (s[0] + ns));
         let curve = &mut self.faces.curve_round[range];
         for i in 0..m {
@@ -149,8 +155,8 @@ impl Active {
         self.sliding.push(Sliding { cone: index, n, m, slip });
     }
 
-    /// Finds the weakly active edges that depend on pushing rows, with the factor of `linear`. `row` and `z` are scratch over
-    /// padded `x` and `z`.
+    /// Finds the weakly active edges that depend on rows with a positive multiplier, using the
+    /// factor of `linear`. `row` and `z` are scratch over padded `x` and `z`.
     pub fn find_held(
         &mut self,
         p: &ConeProgram,
@@ -165,7 +171,7 @@ impl Active {
             linear.add_forces(p, z, row);
             linear.invert(Way::Forward, row);
             linear.rows(p, row, z);
-            // without a row that pushes there is no penalty
+            // without a row with a positive multiplier there is no penalty term
             let moved = self.tied(p, cone, edge, z).abs();
             if linear.rho > 0.0 && linear.rho * moved <= HELD {
                 self.kinks.held += 1;
@@ -179,7 +185,7 @@ impl Active {
 }
 
 impl Active {
-    /// Sets the weights on `s` that make a weakly active row.
+    /// Sets `z` to the weights of the slacks that form a weakly active row.
     fn set_tied(&self, p: &ConeProgram, cone: u32, edge: u32, z: &mut [f64]) {
         let cone = &p.cones[cone as usize];
         let own = &mut z[cone.at as usize..(cone.at + cone.m) as usize];
@@ -190,7 +196,7 @@ impl Active {
         }
     }
 
-    /// Entry of a weakly active row in a vector like `s`.
+    /// Value of a weakly active row in a vector laid out like `s`.
     pub fn tied(&self, p: &ConeProgram, cone: u32, edge: u32, s: &[f64]) -> f64 {
         let cone = &p.cones[cone as usize];
         let own = &s[cone.at as usize..(cone.at + cone.m) as usize];
@@ -202,7 +208,8 @@ impl Active {
     }
 }
 
-/// Largest term of a cone's slacks, and the slack that the forces would give to it: what a slack of zero is measured by.
+/// Largest term of a cone's slacks, and the slack that the forces would cause. A slack is zero
+/// relative to these.
 pub(super) fn slack_terms(p: &ConeProgram, cone: &ConeData, x: &[f64], per_cost: f64) -> f64 {
     let (k, width, stride) = (cone.k as usize, cone.width as usize, cone.stride_z as usize);
     let mut largest_row = 0.0_f64;

@@ -34,11 +34,11 @@ use crate::tolerances::{DERIVATIVE_PIVOT, EXACT_TIE as TIE, LOADS_MOVE};
 use crate::{CoulombSolution, FrictionProgram, Outcome};
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Sum of the edges of a friction set, over the largest, that counts as zero.
+/// Sum of the edges of a friction set that counts as zero, relative to the largest edge.
 const BALANCED: f64 = 1e-9;
 
 impl Faces {
-    /// `v ← Pi v` for one cone, or that with the transpose.
+    /// `v ← Pi v` for one cone, or `v ← Piᵀ v`, depending on `way`.
     pub(super) fn project_exact(&self, cone: &ConeData, way: Way, v: &mut [f64]) {
         let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
         let v = &mut v[at..at + m];
@@ -70,7 +70,7 @@ impl Faces {
         }
     }
 
-    /// `R` and `F` of a round cone, see [`push_in_rows`](Self::push_in_rows).
+    /// Sets `R` and `F` of a round cone; see [`push_in_rows`](Self::push_in_rows).
     pub(super) fn push_round(&self, p: &ConeProgram, cone: &ConeData, way: Way, to: &mut Vec<f64>) {
         let (k, stride, E_at) = (cone.k as usize, cone.stride_z as usize, cone.E_at as usize);
         let E = |r: usize| p.E[E_at + r * stride + r];
@@ -92,7 +92,7 @@ impl Faces {
         }
     }
 
-    /// Mean of the edges of a face, of `E`; zero if friction is convex.
+    /// Mean of the edges of a face, as a row of `E`; zero if friction is convex.
     pub(super) fn mean_edge(&self, p: &ConeProgram, cone: &ConeData) -> [f64; MAX_ROWS] {
         let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
         let mut mean = [0.0; MAX_ROWS];
@@ -107,7 +107,8 @@ impl Faces {
         mean
     }
 
-    /// Sets the first rows of `R` and `F` of a cone of edges: the normal rate, and a force along the mean of the face.
+    /// Sets the first rows of `R` and `F` of a pyramid: the normal rate, and a force along the mean
+    /// edge of the face.
     pub(super) fn push_means(
         &self,
         cone: &ConeData,
@@ -125,19 +126,21 @@ impl Faces {
     }
 }
 
-/// A contact as it is classified: forces in its rows, rates `E (J x − b)`, and what they are measured by.
+/// A contact during classification: forces in its rows, rates `E (J x − b)`, and their reference
+/// sizes.
 struct At<'a> {
     index: usize,
     cone: &'a ConeData,
     lambda: &'a [f64],
     s: &'a [f64],
-    /// Largest normal force of its island, and largest term of its rates.
+    /// Largest normal force of the contact's island; the next field is the largest term of its
+    /// rates.
     force: f64,
     speed: f64,
 }
 
 impl At<'_> {
-    /// Share of a rate in the terms that it is the sum of.
+    /// A rate relative to its largest term.
     fn share(&self, rate: f64) -> f64 {
         if self.speed > 0.0 { rate / self.speed } else { 0.0 }
     }
@@ -164,18 +167,18 @@ impl At<'_> {
         self.s.iter().fold(ends, |(least, most), s| (least.min(*s), most.max(*s)))
     }
 
-    /// Whether edge `j` is one of those that dissipate most.
+    /// Whether edge `j` is among those of largest dissipation.
     fn is_against(&self, j: usize) -> bool {
         self.share(self.s[j] - self.range().0) <= TIE
     }
 
-    /// Edge `j` over the rows.
+    /// Coefficients of edge `j` in the rows.
     fn edge<'p>(&self, p: &'p ConeProgram, j: usize) -> impl Iterator<Item = f64> + use<'p> {
         let (k, stride, at) = (self.cone.k, self.cone.stride_z as usize, self.cone.E_at as usize);
         (0..k as usize).map(move |r| p.E[at + r * stride + j])
     }
 
-    /// `z` of a round cone, over its diagonal.
+    /// `z` of a round cone: the forces divided by the diagonal of `E`.
     fn round_z(&self, p: &ConeProgram) -> [f64; MAX_ROUND] {
         let mut z = [0.0; MAX_ROUND];
         for (r, z) in z[..self.s.len()].iter_mut().enumerate() {
@@ -185,7 +188,8 @@ impl At<'_> {
         z
     }
 
-    /// Direction in which a round contact slides: slip and friction are opposite, and the larger has more digits.
+    /// Direction of the slip of a round contact. Slip and friction are opposite; the larger of them
+    /// gives more digits.
     fn direction(&self, z: &[f64; MAX_ROUND]) -> [f64; MAX_ROUND] {
         let (nz, ns) = (norm(&z[1..]), norm(&self.s[1..]));
         let by_slip = self.slip() > self.push() || nz == 0.0;
@@ -198,7 +202,7 @@ impl At<'_> {
     }
 }
 
-/// First rows of contacts among all.
+/// Index of the first row of every contact.
 fn first_rows(p: &ConeProgram) -> Vec<usize> {
     let mut at = 0;
     let first = |cone: &ConeData| {
@@ -241,11 +245,12 @@ fn contacts<'a>(
 }
 
 impl Active {
-    /// Classifies the contacts of an answer with exact friction, and writes the multipliers of cones, given the rates
-    /// `s = E (J x − b)`.
+    /// Classifies the contacts of a solution with exact friction, and writes the multipliers of the
+    /// cones. `s = E (J x − b)` are the rates.
     ///
-    /// Where contacts share loads, the solver's forces may leave one without load or at its friction limit, where others would
-    /// not. An island in which the forces of the smallest norm do so nowhere has no kink, and they are the ones to differentiate.
+    /// Where forces are not unique, the solver's forces may put a contact at a kink (without load,
+    /// or at its friction limit) although other forces do not. If the smallest-norm forces of an
+    /// island have no kink, they are used.
     fn classify_exact(
         &mut self,
         p: &ConeProgram,
@@ -273,7 +278,8 @@ impl Active {
         self.kinks.springs = springs;
     }
 
-    /// One classification; says which islands have kinks or contacts that touch without force.
+    /// One classification. Returns which islands have kinks or contacts with zero gap and zero
+    /// force.
     fn classify_all(
         &mut self,
         p: &ConeProgram,
@@ -352,7 +358,8 @@ impl Active {
         let idle = |pi: f64, z: f64| pi > 0.0 && z / at.force <= TIE;
         if pi.iter().zip(&*z).any(|(pi, z)| idle(*pi, *z)) {
             self.kinks.rows += 1;
-            // of a face with as many edges as rows, or fewer, the force says which of them it leaves
+            // on a face with at most as many edges as rows, the force determines which edges carry
+            // load
             if pi.iter().sum::<f64>() < k as f64 {
                 pi.iter_mut().zip(&*z).for_each(|(pi, z)| *pi *= f64::from(!idle(*pi, *z)));
                 decompose(p, at, pi, z);
@@ -361,7 +368,7 @@ impl Active {
     }
 }
 
-/// Whether the friction of a contact with edges would leave its set if it were a little larger.
+/// Whether the friction of a pyramid contact leaves its set when it grows slightly.
 fn is_at_limit(p: &ConeProgram, at: &At<'_>) -> bool {
     let d = at.lambda.len() - 1;
     let vertices: Vec<f64> = (0..at.s.len()).flat_map(|j| at.edge(p, j).skip(1)).collect();
@@ -372,8 +379,8 @@ fn is_at_limit(p: &ConeProgram, at: &At<'_>) -> bool {
     off > TIE * largest(&more)
 }
 
-/// Forces of the smallest norm, in the rows of contacts, with the same sums on bodies, of all contacts of some islands that touch:
-/// those that slide push along what they do.
+/// Smallest-norm forces with the same resultants, in the rows of contacts. Taken over all closed
+/// contacts of some islands; sliding contacts keep their direction of friction.
 fn even_loads(
     p: &ConeProgram,
     linear: &mut Linear,
@@ -412,7 +419,7 @@ fn even_loads(
     if !linear.factor(p, &faces) {
         return even;
     }
-    // what is left of the multipliers pushes on no body
+    // the remaining multipliers have no resultant
     faces.project(p, Way::Forward, g);
     let all = g.to_vec();
     linear.nearest(p, &faces, Way::Forward, g, w);
@@ -430,8 +437,8 @@ fn even_loads(
     even
 }
 
-/// The smallest `z` on a face whose edges sum to a force: conjugate gradients, which take as many rounds as there are rows, and
-/// as many again for rounding.
+/// Smallest-norm `z` on a face whose edges sum to a given force, by conjugate gradients. The
+/// iterations are twice the number of rows, because of rounding.
 fn decompose(p: &ConeProgram, at: &At<'_>, pi: &[f64], z: &mut [f64]) {
     let k = at.lambda.len();
     let on_face = |v: &[f64; MAX_ROWS]| -> Vec<f64> {
@@ -463,7 +470,7 @@ fn decompose(p: &ConeProgram, at: &At<'_>, pi: &[f64], z: &mut [f64]) {
 }
 
 impl Linear {
-    /// Factors the matrix or its transpose; false if it is not regular.
+    /// Factorises the matrix or its transpose; returns false if it is singular.
     pub(super) fn factor_exact(&mut self, p: &ConeProgram, faces: &Faces, way: Way) -> bool {
         let largest = 1.0 / (DERIVATIVE_PIVOT * self.scale(p));
         let Self { isa, structure: s, springs, rho, factors, .. } = self;
@@ -514,10 +521,10 @@ impl Linear {
             && lu.inverses.iter().all(|entry| entry.abs() <= largest)
     }
 
-    /// Prepares gradients: factors the transpose, once for an answer.
+    /// Prepares gradients: factorises the transpose, once for each solution.
     pub(super) fn turn_around(&mut self, p: &ConeProgram, faces: &Faces) {
         if self.factors.exact && !self.factors.has_backward {
-            // as regular as the matrix itself, whose factor is there
+            // regular, because the matrix itself is
             self.factor_exact(p, faces, Way::Backward);
         }
     }
@@ -554,7 +561,7 @@ impl Sensitivity {
             return Err(SensitivityError::Unbalanced);
         }
         self.take(cones);
-        // no least-norm condition holds for these multipliers
+        // these multipliers satisfy no least-norm condition
         self.has_w = true;
         let Self { p, linear, active, x, z, s, f, g, dx, zeta, .. } = self;
         p.pad_x(&answer.x, x);
@@ -582,7 +589,7 @@ impl Sensitivity {
         Ok(())
     }
 
-    /// Whether a spring is at its limit at the answer that was prepared.
+    /// Whether a Huber term is at its limit at the prepared solution.
     pub fn is_limited(&self, spring: usize) -> bool {
         self.linear.springs[spring].1 == 0.0 && self.p.saturations[spring].stiffness > 0.0
     }
@@ -597,8 +604,9 @@ fn is_balanced(p: &ConeProgram, cone: &ConeData) -> bool {
 }
 
 impl Active {
-    /// Number of blocks that move where loads are exchanged among contacts in a way that the balance leaves open: found by
-    /// loads at random, which the contacts' own forces balance without any motion if `x` is unique.
+    /// Number of blocks that move when loads are redistributed among contacts without changing the
+    /// balance. They are found by random loads, which contact forces balance without motion if `x`
+    /// is unique.
     fn loads_that_move(
         &self,
         p: &ConeProgram,

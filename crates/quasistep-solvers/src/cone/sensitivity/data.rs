@@ -16,7 +16,7 @@ impl Sliding {
         &self.n
     }
 
-    /// `dnᵀ a` for a change `ds` of the slack: `dn = (0, −(I − u uᵀ) ds_1) / (√2 slip)`.
+    /// `dnᵀ a` for a change `ds` of the slack, with `dn = (0, −(I − u uᵀ) ds_1) / (√2 slip)`.
     pub fn turn(&self, a: &[f64], ds: &[f64]) -> f64 {
         let across = |v: &[f64]| {
             // 2 n_1 n_1ᵀ = u uᵀ
@@ -30,7 +30,8 @@ impl Sliding {
         -sum * std::f64::consts::FRAC_1_SQRT_2 / self.slip
     }
 
-    /// Adds the transpose of [`turn`](Self::turn), for a weight `by`, to the gradient of `ds`.
+    /// Adds the transpose of [`turn`](Self::turn), with weight `by`, to the gradient with respect
+    /// to `ds`.
     pub fn add_turn(&self, a: &[f64], by: f64, gradient: &mut [f64]) {
         let along: f64 = (1..self.m).map(|i| self.n[i] * a[i]).sum();
         for i in 1..self.m {
@@ -151,12 +152,13 @@ pub(super) fn forces(
     }
 }
 
-/// Whether a spring of some `stiffness` carries its limit, where `now` is its curvature at the answer.
+/// Whether a Huber term with positive `stiffness` is at its limit; `now` is its curvature at the
+/// solution.
 fn at_limit(stiffness: f64, now: f64) -> bool {
     stiffness > 0.0 && now == 0.0
 }
 
-/// Adds to the gradient what follows from that of `δf`, `fbar`.
+/// Adds to the gradient the contribution of the gradient `fbar` with respect to `δf`.
 pub(super) fn gradient_of_forces(
     p: &ConeProgram,
     linear: &Linear,
@@ -192,7 +194,7 @@ pub(super) fn gradient_of_forces(
     }
 }
 
-/// Adds to the gradient what follows from that of `δs`, `sbar`.
+/// Adds to the gradient the contribution of the gradient `sbar` with respect to `δs`.
 pub(super) fn gradient_of_rows(p: &ConeProgram, x: &[f64], sbar: &[f64], g: &mut ConeProgram) {
     for (i, cone) in p.cones.iter().enumerate() {
         let sbar = &sbar[own(cone)];
@@ -204,14 +206,14 @@ pub(super) fn gradient_of_rows(p: &ConeProgram, x: &[f64], sbar: &[f64], g: &mut
     }
 }
 
-/// Adds to the gradient what follows from that of `δA w`, `ebar`.
+/// Adds to the gradient the contribution of the gradient `ebar` with respect to `δA w`.
 pub(super) fn gradient_of_turn(p: &ConeProgram, w: &[f64], ebar: &[f64], g: &mut ConeProgram) {
     for (i, cone) in p.cones.iter().enumerate() {
         add_outer(p, i, &ebar[own(cone)], w, None, g);
     }
 }
 
-/// The gradient of `vᵀ (E (J x − b))` with respect to `E` and `J`.
+/// Adds the gradient of `vᵀ (E (J x − b))` with respect to `E` and `J`.
 fn add_outer(
     p: &ConeProgram,
     index: usize,
@@ -250,10 +252,10 @@ fn add_outer(
 }
 
 impl ConeProgram {
-    /// Becomes a change of `program`: its blocks, cones and springs, every number zero. Allocates only
-    /// where it has less memory than that needs.
+    /// Sets `self` to a zero change of `program`: its blocks, cones and Huber terms, with every
+    /// number zero. Allocates only if its memory is too small.
     ///
-    /// Fill in what changes by [`P`](Self::P), [`c`](Self::c), [`cone_mut`](Self::cone_mut),
+    /// Set the changes by [`P`](Self::P), [`c`](Self::c), [`cone_mut`](Self::cone_mut),
     /// [`E_mut`](Self::E_mut) and [`saturation_mut`](Self::saturation_mut).
     pub fn set_zero_like(&mut self, program: &Self) {
         self.copy(program);
@@ -269,7 +271,8 @@ impl ConeProgram {
         }
     }
 
-    /// Whether the two have the same blocks, cones and springs, whatever their numbers.
+    /// Whether both programs have equal blocks, cones and Huber terms. Their numbers are not
+    /// compared.
     pub fn is_like(&self, other: &Self) -> bool {
         let cones = self.cones.iter().zip(&other.cones);
         self.blocks.len() == other.blocks.len()
@@ -283,7 +286,7 @@ impl ConeProgram {
                 .all(|(a, b)| (a.round, a.k, a.m, a.last_side) == (b.round, b.k, b.m, b.last_side))
     }
 
-    /// Jacobian and offset of a cone, to write.
+    /// Mutable view of the Jacobian and offset of a cone.
     pub fn cone_mut(&mut self, cone: usize) -> ConeMut<'_> {
         let c = &self.cones[cone];
         let J = c.J_at as usize..(c.J_at + c.k * c.width) as usize;
@@ -298,20 +301,21 @@ impl ConeProgram {
         }
     }
 
-    /// Entry of `E` of a cone: `edge` of its `z`, `row` of its Jacobian. Of a round cone only those with
-    /// `edge == row` are data.
+    /// Mutable entry of a cone's `E`: `edge` indexes its `z`, `row` the rows of its Jacobian. Only
+    /// entries with `edge == row` of a round cone are data.
     pub fn E_mut(&mut self, cone: usize, edge: usize, row: usize) -> &mut f64 {
         let c = &self.cones[cone];
         &mut self.E[c.E_at as usize + row * c.stride_z as usize..][..c.m as usize][edge]
     }
 
-    /// Entry of `E` of a cone, to read.
+    /// Entry of a cone's `E`: `edge` indexes its `z`, `row` the rows of its Jacobian.
     pub fn E_entry(&self, cone: usize, edge: usize, row: usize) -> f64 {
         let c = &self.cones[cone];
         self.E[c.E_at as usize + row * c.stride_z as usize..][..c.m as usize][edge]
     }
 
-    /// Row `row` of the Jacobian of a cone with respect to the block of side `side`, to read.
+    /// Row `row` of the Jacobian of a cone with respect to its block of index `side`, one entry per
+    /// variable of the block.
     pub fn J_row(&self, cone: usize, side: usize, row: usize) -> &[f64] {
         let c = &self.cones[cone];
         let side = self.sides_of(c)[side];
@@ -319,18 +323,19 @@ impl ConeProgram {
         &self.J[at..at + self.blocks[side.block as usize].dim as usize]
     }
 
-    /// Blocks that a cone touches, side by side.
+    /// Indices of the blocks that a cone acts on, in the order given to
+    /// [`push_cone`](Self::push_cone).
     pub fn blocks_of(&self, cone: usize) -> impl Iterator<Item = usize> {
         self.sides_of(&self.cones[cone]).iter().map(|side| side.block as usize)
     }
 
-    /// Offset of a cone, to read.
+    /// Offset of a cone, one entry per row of its Jacobian.
     pub fn b_of(&self, cone: usize) -> &[f64] {
         let c = &self.cones[cone];
         &self.b[c.b_at as usize..(c.b_at + c.k) as usize]
     }
 
-    /// Linear cost of a block, to read.
+    /// Linear cost of a block, one entry per variable of the block.
     pub fn c_of(&self, block: usize) -> &[f64] {
         let b = &self.blocks[block];
         &self.c[b.at as usize..(b.at + b.dim) as usize]
@@ -341,17 +346,17 @@ impl ConeProgram {
         self.blocks.len()
     }
 
-    /// A limited spring, to write; a tangent's index is that of its program.
+    /// Mutable Huber term `k`. In a change of a program, its index is that of the program's term.
     pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
         &mut self.saturations[k]
     }
 
-    /// The limited springs.
+    /// The Huber terms.
     pub fn saturations(&self) -> &[Saturation] {
         &self.saturations
     }
 
-    /// Copies `x` without padding to a padded one.
+    /// Copies an unpadded `x` to a padded one.
     pub(crate) fn pad_x(&self, from: &[f64], to: &mut [f64]) {
         for b in &self.blocks {
             let dim = b.dim as usize;
@@ -359,7 +364,7 @@ impl ConeProgram {
         }
     }
 
-    /// Copies a padded `x` to one without padding.
+    /// Copies a padded `x` to an unpadded one.
     pub(crate) fn unpad_x(&self, from: &[f64], to: &mut [f64]) {
         for b in &self.blocks {
             let dim = b.dim as usize;
@@ -367,7 +372,7 @@ impl ConeProgram {
         }
     }
 
-    /// Copies `z` without padding to a padded one.
+    /// Copies an unpadded `z` to a padded one.
     pub(crate) fn pad_z(&self, from: &[f64], to: &mut [f64]) {
         for c in &self.cones {
             let m = c.m as usize;

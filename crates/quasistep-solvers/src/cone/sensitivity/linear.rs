@@ -23,13 +23,13 @@ use crate::tolerances::{
     DERIVATIVE_PENALTY, DERIVATIVE_PIVOT, DERIVATIVE_ROUNDING, DERIVATIVE_SETTLED, ROWS_APART, TIE,
 };
 
-/// Most rounds of multipliers.
+/// Largest number of multiplier updates.
 pub(super) const ROUNDS: u32 = 400;
-/// Most consecutive rounds without a new least change: the first change may be small by chance, where the
-/// start balances all but the rows.
+/// Largest number of consecutive updates without a new least change. The first change may be small
+/// by chance, where the start satisfies all equations but the rows.
 const STALLED: u32 = 4;
 
-/// Stopping test of rounds of multipliers, by their changes.
+/// Stopping test of multiplier updates, by their changes.
 pub(super) struct Rounds {
     least: f64,
     since: u32,
@@ -40,7 +40,8 @@ impl Rounds {
         Self { least: f64::INFINITY, since: 0 }
     }
 
-    /// Takes the change of a round of a vector of this size; true if rounds should end. NaN ends them.
+    /// Records the change of an update of a vector of this size; returns whether updates should
+    /// end. NaN ends them.
     pub fn stalled(&mut self, change: f64, size: f64) -> bool {
         if change < self.least {
             (self.least, self.since) = (change, 0);
@@ -51,22 +52,23 @@ impl Rounds {
     }
 }
 
-/// `Pi` and `C` of every cone: diagonals over a padded `z` for edges, matrices laid out like `E` for round cones.
+/// Matrices `Pi` and `C` of every cone: diagonals over a padded `z` for edges, matrices laid out
+/// like `E` for round cones.
 #[derive(Debug, Default)]
 pub(super) struct Faces {
     pub pi: Vec<f64>,
     pub curve: Vec<f64>,
     pub pi_round: Vec<f64>,
     pub curve_round: Vec<f64>,
-    /// Whether any entry of `Pi` is not 0.
+    /// Whether `Pi` has a nonzero entry.
     pub any: bool,
-    /// Whether friction is exact. `pi` then says which edges are on the face of an edge cone's force, and the matrices of
-    /// `pi_round` are `N Mᵀ`.
+    /// Whether friction is exact. Then `pi` marks the edges on the face of a pyramid's force, and
+    /// the matrices of `pi_round` are `N Mᵀ`.
     pub exact: bool,
 }
 
 impl Faces {
-    /// Becomes zero, in the sizes of `p`.
+    /// Resets to zero matrices in the sizes of `p`.
     pub fn reset(&mut self, p: &ConeProgram) {
         for v in [&mut self.pi, &mut self.curve] {
             v.clear();
@@ -80,10 +82,10 @@ impl Faces {
         self.exact = false;
     }
 
-    /// `v ← Pi v` on a padded `z`, or that with the transpose.
+    /// `v ← Pi v` on a padded `z`, or `v ← Piᵀ v`, depending on `way`.
     ///
-    /// Round cones are projected twice: rounding of the first product beside `n` is no combination of rows, and the
-    /// penalty would turn it into a force.
+    /// Round cones are projected twice. The rounding of one product is not in the range of the
+    /// rows, and the penalty would turn it into a force.
     pub fn project(&self, p: &ConeProgram, way: Way, v: &mut [f64]) {
         if self.exact {
             p.cones.iter().for_each(|cone| self.project_exact(cone, way, v));
@@ -97,7 +99,7 @@ impl Faces {
         }
     }
 
-    /// True if both matrices of a cone are zero.
+    /// Whether both matrices of a cone are zero.
     pub fn is_idle(&self, p: &ConeProgram, cone: usize) -> bool {
         let cone = &p.cones[cone];
         let (at, m) = (cone.at as usize, cone.m as usize);
@@ -110,7 +112,8 @@ impl Faces {
         }
     }
 
-    /// Appends an `R` and an `F` with `Fᵀ R = Eᵀ Pi E`, or its transpose, and `Eᵀ C E`, of a cone, `k × k` each.
+    /// Appends matrices `R` and `F` with `Fᵀ R = Eᵀ Pi E` (or its transpose), and `Eᵀ C E`, of a
+    /// cone. Each is `k × k`.
     pub fn push_in_rows(&self, p: &ConeProgram, cone: usize, way: Way, to: &mut Vec<f64>) {
         let cone = &p.cones[cone];
         let (k, m, stride) = (cone.k as usize, cone.m as usize, cone.stride_z as usize);
@@ -121,7 +124,7 @@ impl Faces {
             if self.exact {
                 self.push_round(p, cone, way, to);
             } else {
-                // `E` is diagonal, and `Pi` its own root
+                // `E` is diagonal, and the projector `Pi` is its own square root
                 for a in 0..k {
                     to.extend((0..k).map(|b| self.pi_round[E_at + a * stride + b] * E(b)[b]));
                 }
@@ -133,7 +136,8 @@ impl Faces {
             }
             return;
         }
-        // rows that push become a triangle, one after another; with exact friction what they differ from their mean by
+        // reduce the active rows to a triangle, one after another; with exact friction reduce their
+        // differences from their mean
         to.resize(first + k * k, 0.0);
         let G = &mut to[first..];
         let mean = self.mean_edge(p, cone);
@@ -173,7 +177,7 @@ impl Faces {
     }
 }
 
-/// `v ← M v` for one cone.
+/// `v ← M v` for one cone, with `M` given by its diagonal or as a matrix.
 fn times(cone: &ConeData, diagonal: &[f64], matrix: &[f64], v: &mut [f64]) {
     let (at, m, stride) = (cone.at as usize, cone.m as usize, cone.stride_z as usize);
     let own = &mut v[at..at + m];
@@ -189,7 +193,7 @@ fn times(cone: &ConeData, diagonal: &[f64], matrix: &[f64], v: &mut [f64]) {
     own.copy_from_slice(&out[..m]);
 }
 
-/// The factor and its scratch; vectors over padded `x` and padded `z`.
+/// Factor and scratch memory; vectors are over padded `x` and padded `z`.
 #[derive(Debug, Default)]
 pub(super) struct Linear {
     pub isa: Isa,
@@ -197,12 +201,13 @@ pub(super) struct Linear {
     pub rho: f64,
     pub H: Aligned,
     pub W: Aligned,
-    /// In the place of `H` and `W` with exact friction.
+    /// Used instead of `H` and `W` with exact friction.
     pub factors: Factors,
     products: Products,
     w: Vec<f64>,
     D: Vec<f64>,
-    /// Per spring: padded index of its variable, and its stiffness, 0 at its limit.
+    /// For each Huber term, the padded index of its variable and its stiffness, which is 0 at its
+    /// limit.
     pub springs: Vec<(usize, f64)>,
     r: Vec<f64>,
     step: Vec<f64>,
@@ -212,7 +217,7 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// Prepares for a program's sizes and contact graph.
+    /// Analyses a program's sizes and graph, and allocates memory.
     pub fn prepare(&mut self, p: &ConeProgram) {
         self.structure.update(p);
         self.factors.exact = false;
@@ -238,8 +243,8 @@ impl Linear {
         &self.structure.groups
     }
 
-    /// Sets the stiffness of every spring, 0 where `limited` says so, given its number and its force at `x`.
-    /// Returns how many just reach their limit.
+    /// Sets the stiffness of every Huber term, 0 where `limited` is true for its index and its
+    /// force at `x`. Returns how many are exactly at their limit.
     pub fn set_springs(
         &mut self,
         p: &ConeProgram,
@@ -258,7 +263,7 @@ impl Linear {
         ties
     }
 
-    /// Largest diagonal entry of cost and springs, 1 if there is none.
+    /// Largest diagonal entry of the cost, Huber terms included; 1 if all are zero.
     pub fn scale(&self, p: &ConeProgram) -> f64 {
         let mut scale = 0.0_f64;
         for b in &p.blocks {
@@ -270,7 +275,7 @@ impl Linear {
         if scale > 0.0 { scale } else { 1.0 }
     }
 
-    /// Factors `P' + rho Aᵀ Pi A`; false if it is not definite.
+    /// Factorises `P' + rho Aᵀ Pi A`; returns false if it is not positive definite.
     pub fn factor(&mut self, p: &ConeProgram, faces: &Faces) -> bool {
         let scale = self.scale(p);
         self.rho = if faces.any { DERIVATIVE_PENALTY * scale } else { 0.0 };
@@ -283,7 +288,7 @@ impl Linear {
         for (d, (pi, c)) in self.D.iter_mut().zip(faces.pi_round.iter().zip(&faces.curve_round)) {
             *d = self.rho * pi + c;
         }
-        // the kernel skips round cones that are not marked
+        // the kernel skips round cones that are not marked as active
         for cone in p.cones.iter().filter(|cone| cone.round) {
             self.w[cone.at as usize..(cone.at + cone.m) as usize].fill(1.0);
         }
@@ -301,7 +306,7 @@ impl Linear {
         kernels::factor(*isa, s, 0, last, DERIVATIVE_PIVOT * scale, H, W).is_ok()
     }
 
-    /// `x ← (P' + rho Aᵀ Pi A)⁻¹ x`, or that with the transpose.
+    /// `x ← (P' + rho Aᵀ Pi A)⁻¹ x`, or with the transposed matrix, depending on `way`.
     pub fn invert(&mut self, way: Way, x: &mut [f64]) {
         if self.factors.exact {
             self.factors.solve(self.isa, &self.structure, way, x);
@@ -333,13 +338,13 @@ impl Linear {
         kernels::add_forces(self.isa, p, self.groups(), z, g);
     }
 
-    /// `g = P x`, without springs.
+    /// `g = P x`, without Huber terms.
     pub fn cost_times(&self, p: &ConeProgram, x: &[f64], g: &mut [f64]) {
         kernels::cost_times(self.isa, p, &self.structure.panels, x, g);
     }
 
-    /// Least squares: the `x` with `Pi A x` nearest to `g = Pi g`. The residual stays in `g`; returns its
-    /// largest magnitude.
+    /// Least squares: computes the `x` with `Pi A x` nearest to `g = Pi g`. The residual stays in
+    /// `g`. Returns its largest magnitude.
     pub fn nearest(
         &mut self,
         p: &ConeProgram,
@@ -375,7 +380,8 @@ impl Linear {
         largest(g)
     }
 
-    /// Moves `x` to the minimiser of `1/2 xᵀP'x − fᵀx` among all with the same `Pi A x`; writes `zeta`.
+    /// Moves `x` to the minimiser of `1/2 xᵀP'x − fᵀx` among all points with the same `Pi A x`;
+    /// writes the multipliers `zeta`.
     pub fn solve(
         &mut self,
         p: &ConeProgram,
@@ -424,8 +430,9 @@ impl Linear {
         (self.r, self.u, self.curved, self.off) = (r, u, curved, off);
     }
 
-    /// Replaces `zeta` of a [`solve`](Self::solve) backward by a smaller one that pushes alike, `Aᵀ zeta` as it is: where forces
-    /// are more independent than rates, rounds heap up what has no effect.
+    /// Replaces the multipliers `zeta` of a [`solve`](Self::solve) backward by smaller ones with
+    /// the same `Aᵀ zeta`. Where forces have higher rank than rates, updates accumulate a part
+    /// without effect.
     pub fn settle(&mut self, p: &ConeProgram, faces: &Faces, zeta: &mut [f64]) {
         let (mut r, mut step) = (std::mem::take(&mut self.r), std::mem::take(&mut self.step));
         let mut u = std::mem::take(&mut self.u);
@@ -454,8 +461,8 @@ impl Linear {
         (self.r, self.step, self.u) = (r, step, u);
     }
 
-    /// Largest entry of `Pi A x`, beyond rounding, that the last [`solve`](Self::solve) has left for its `x`: not zero where its
-    /// rounds did not converge, as where rows nearly depend on one another.
+    /// Largest entry of `Pi A x`, beyond rounding, at the `x` of the last [`solve`](Self::solve).
+    /// It is not zero if the updates did not converge, for example where rows are nearly dependent.
     pub fn left(&self, p: &ConeProgram, faces: &Faces, x: &[f64]) -> f64 {
         if !faces.any {
             return 0.0;
@@ -466,8 +473,8 @@ impl Linear {
     }
 }
 
-/// `off`, a change of entry `index` of `A x`, or 0 if it is below [`ROWS_APART`] of its terms, as in dependent rows whose data
-/// are rounded.
+/// `off`, a change of entry `index` of `A x`, or 0 if it is below [`ROWS_APART`] of its terms.
+/// Dependent rows with rounded data have such changes.
 pub(super) fn beyond_rounding(p: &ConeProgram, index: usize, off: f64, x: &[f64]) -> f64 {
     if off == 0.0 {
         return 0.0;
@@ -486,7 +493,7 @@ pub(super) fn beyond_rounding(p: &ConeProgram, index: usize, off: f64, x: &[f64]
     if off > ROWS_APART * terms { off } else { 0.0 }
 }
 
-/// Largest magnitude; NaN is left out.
+/// Largest magnitude of the entries; NaN is ignored.
 pub(super) fn largest(v: &[f64]) -> f64 {
     v.iter().fold(0.0, |m, v| m.max(v.abs()))
 }

@@ -54,22 +54,23 @@ use active::Active;
 use linear::{Faces, Linear};
 use unsymmetric::Way;
 
-/// Why there is no derivative.
+/// Reason why there is no derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SensitivityError {
-    /// Lengths of a vector, or the cones of a change, are not those of the program; or a relaxed program was
-    /// asked for with a `kappa` that is not finite and > 0.
+    /// Lengths of a vector, or the cones of a change, are not those of the program; or the `kappa`
+    /// of a relaxed program is not finite and positive.
     Dimensions,
     /// The solution's status is not [`Status::Solved`].
     NotSolved,
-    /// `x` is not unique: some direction without cost is stopped by no pushing row.
+    /// `x` is not unique: a direction without cost is not restricted by a row with a positive
+    /// multiplier.
     NotUnique,
     /// Edges of a friction set of [`Sensitivity::coulomb`] do not sum to zero.
     Unbalanced,
-    /// No answer of the relaxed program was found: there may be no `x` inside all cones.
+    /// The relaxed program was not solved. There may be no `x` inside all cones.
     NotInside,
-    /// No program was prepared, or the last one had no derivative.
+    /// No solution was prepared, or the last one had no derivative.
     NotPrepared,
 }
 
@@ -90,15 +91,15 @@ impl std::fmt::Display for SensitivityError {
 
 impl std::error::Error for SensitivityError {}
 
-/// A change of the data, given by its effect on slacks and balance at a fixed answer.
+/// Change of the data, given by its effect on slacks and stationarity at the fixed solution.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeAt<'a> {
     /// Change of the slacks `δs = δE (J x − b) + E (δJ x − δb)`, length `m`.
     pub rows: &'a [f64],
-    /// Change of the balance `δf = −δP x − δc − δ∇huber + δ(Jᵀ Eᵀ) z`, length `n`.
+    /// Change of stationarity `δf = −δP x − δc − δ∇huber + δ(Jᵀ Eᵀ) z`, length `n`.
     pub forces: &'a [f64],
-    /// `δ(E J) w` with the `w` of [`Sensitivity::least_norm_rates`], length `m`; empty if rows do not turn, or if
-    /// `dz` is not wanted: `dx` does not depend on it.
+    /// `δ(E J) w` with the `w` of [`Sensitivity::least_norm_rates`], length `m`. Empty if the rows
+    /// `E J` do not change, or if only `dx` is wanted, which does not depend on it.
     pub turn: &'a [f64],
 }
 
@@ -135,15 +136,15 @@ pub struct Sensitivity {
     linear: Linear,
     active: Active,
     ready: bool,
-    /// Whether `w` is that of the present answer.
+    /// Whether `w` belongs to the current solution.
     has_w: bool,
-    // over padded `x`
+    // vectors over padded `x`
     x: Vec<f64>,
-    /// Least-norm rates: `z = Pi A w` up to the part of `z` that is no combination of rows.
+    /// Least-norm rates: `z = Pi A w`, up to the part of `z` that is not in the range of the rows.
     w: Vec<f64>,
     f: Vec<f64>,
     dx: Vec<f64>,
-    // over padded `z`
+    // vectors over padded `z`
     z: Vec<f64>,
     s: Vec<f64>,
     ds: Vec<f64>,
@@ -154,12 +155,12 @@ pub struct Sensitivity {
 }
 
 impl Sensitivity {
-    /// Without memory yet.
+    /// Without allocated memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Copies a program, and prepares memory of its sizes.
+    /// Copies a program, and allocates memory for it.
     fn take(&mut self, program: &ConeProgram) {
         self.ready = false;
         self.has_w = false;
@@ -213,7 +214,7 @@ impl Sensitivity {
         Ok(self.active.kinks)
     }
 
-    /// Computes `w`, once for an answer.
+    /// Computes `w`, once for each solution.
     fn find_w(&mut self) {
         if !self.has_w {
             let Self { p, linear, active, w, g, z, .. } = self;
@@ -223,7 +224,7 @@ impl Sensitivity {
         }
     }
 
-    /// Checks that vectors and changes have the sizes of the present answer.
+    /// Checks that vectors and changes have the sizes of the current solution.
     fn check(
         &self,
         n: usize,
@@ -262,7 +263,7 @@ impl Sensitivity {
             self.find_w();
         }
         let Self { p, linear, x, w, f, z, ds, e, .. } = self;
-        // the data's own change of the rows and of the forces
+        // explicit change of the rows and forces with the data
         data::rows(p, change, x, ds);
         data::forces(p, linear, change, x, z, f);
         if with_e {
@@ -306,13 +307,15 @@ impl Sensitivity {
         Ok(self.propagate(with_e, dx, dz))
     }
 
-    /// Whether `dz` has a part that is no combination of rows; `turns` says that the change turns rows.
+    /// Whether `dz` has a part that is not in the range of the rows. `turns` is true if the change
+    /// affects `E J`.
     fn has_e(&self, turns: bool) -> bool {
         let Faces { any, exact, .. } = self.active.faces;
         any && !exact && (turns || !self.active.sliding.is_empty())
     }
 
-    /// Derivative of the answer from the changes at the fixed answer, which are in `ds`, `f` and `e`.
+    /// Computes the derivative of the solution from the changes at the fixed solution, which are in
+    /// `ds`, `f` and `e`.
     fn propagate(&mut self, with_e: bool, dx: &mut [f64], dz: &mut [f64]) -> f64 {
         let Self { p, linear, active, w, f, ds, g, zeta, e, dx: move_x, .. } = self;
         let faces = &active.faces;
@@ -329,7 +332,8 @@ impl Sensitivity {
         let mut apart = apart.max(linear.left(p, faces, move_x));
         linear.rows(p, move_x, g);
         ds.iter_mut().zip(&*g).for_each(|(d, a)| *d += a);
-        // a weakly active row that depends on others opens for one sign of the change and pushes for the other
+        // a weakly active row that depends on others opens for one sign of the change and gets a
+        // positive multiplier for the other
         for (cone, edge) in &active.held {
             let opens = active.tied(p, *cone, *edge, ds).abs();
             apart = apart.max(linear::beyond_rounding(p, *cone as usize, opens, move_x));
@@ -412,8 +416,8 @@ impl Sensitivity {
         Ok(())
     }
 
-    /// Gradients with respect to the changes at the fixed answer: of the slacks in `ds`, of the balance in `dx`, of `δA w`
-    /// in `e`.
+    /// Computes gradients with respect to the changes at the fixed solution: of the slacks in `ds`,
+    /// of stationarity in `dx`, of `δA w` in `e`.
     fn pull_back(&mut self, xbar: &[f64], zbar: &[f64]) {
         let with_e = self.active.faces.any && !self.active.faces.exact;
         if with_e {
@@ -431,7 +435,7 @@ impl Sensitivity {
         for e in e.iter_mut() {
             *e = -*e;
         }
-        // what is no combination of rows, and the point that the rest moves to
+        // the part outside the range of the rows, and the point of the least-squares solution
         linear.nearest(p, faces, Way::Backward, e, move_x);
         for e in e.iter_mut() {
             *e = -*e;
@@ -456,7 +460,7 @@ impl Sensitivity {
         if active.kinks.loads > 0 {
             linear.settle(p, faces, zeta);
         }
-        // gradient with respect to the data's own change of the rows
+        // explicit part of the gradient with respect to the rows
         linear.rows(p, move_x, g);
         faces.curve(p, g);
         for (d, (z, c)) in ds.iter_mut().zip(zeta.iter().zip(&*g)) {
@@ -479,7 +483,7 @@ impl Sensitivity {
         Ok(())
     }
 
-    /// Kinks of the answer that was prepared last.
+    /// Kinks of the solution that was prepared last.
     pub fn kinks(&self) -> Kinks {
         self.active.kinks
     }

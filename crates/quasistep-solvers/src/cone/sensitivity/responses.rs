@@ -28,20 +28,21 @@ use crate::cone::program::{ConeProgram, padded};
 use crate::tolerances::{DERIVATIVE_SETTLED, DERIVATIVE_STEADY};
 use std::ops::Range;
 
-/// Derivatives of some variables of an island by its forces and rows. Filled by [`Sensitivity::respond`]; keeps its memory.
+/// Derivatives of some variables of an island with respect to its forces and rows. Filled by
+/// [`Sensitivity::respond`]. Reuse one value: its memory is kept.
 #[derive(Debug, Default)]
 pub struct Responses {
     isa: kernels::Isa,
     /// Number of columns, padded.
     columns: usize,
-    /// Per block its first row in `x`, [`NONE`] for those of other islands.
+    /// For each block its first row in `x`, or [`NONE`] if it is on another island.
     row_of_block: Vec<u32>,
-    /// Per cone its first row in `z`, [`NONE`] for inactive ones.
+    /// For each cone its first row in `z`, or [`NONE`] if it is inactive.
     row_of_cone: Vec<u32>,
-    /// Cones with rows, and their first rows in `z`.
+    /// Active cones, and their first rows in `z`.
     cones: Vec<u32>,
     at: Vec<u32>,
-    /// `R`, `F` and `bend` of each cone with rows, and whether any `bend` is not zero.
+    /// `R`, `F` and `bend` of each active cone, and whether any `bend` is nonzero.
     faces: Vec<f64>,
     bends: bool,
     x: Vec<f64>,
@@ -52,7 +53,7 @@ pub struct Responses {
     gap: Vec<f64>,
     zeta: Vec<f64>,
     own: Vec<f64>,
-    /// Per column: largest entries, and changes, of `x` and of `zeta`.
+    /// For each column the largest entries of `x` and `zeta`, and their largest changes.
     sizes: [Vec<f64>; 4],
 }
 
@@ -64,30 +65,34 @@ impl Responses {
         self.columns
     }
 
-    /// Derivatives of the variables by a force on entry `i` of a block; `None` if it is of another island.
+    /// Derivatives of the variables with respect to the force on entry `i` of a block, length
+    /// [`columns`](Self::columns). `None` if the block is on another island.
     pub fn x(&self, block: usize, i: usize) -> Option<&[f64]> {
         let row = self.row_of_block[block];
         (row != NONE).then(|| &self.x[(row as usize + i) * self.columns..][..self.columns])
     }
 
-    /// Derivatives of the variables by `J x − b` in row `r` of a cone; `None` if they are zero.
+    /// Derivatives of the variables with respect to row `r` of `J x − b` of a cone, length
+    /// [`columns`](Self::columns). `None` if they are zero.
     pub fn z(&self, cone: usize, r: usize) -> Option<&[f64]> {
         let row = self.row_of_cone[cone];
         (row != NONE).then(|| &self.z[(row as usize + r) * self.columns..][..self.columns])
     }
 
-    /// Whether a cone is of the island and active.
+    /// Whether a cone is on the island and active.
     pub fn has_rows(&self, cone: usize) -> bool {
         self.row_of_cone[cone] != NONE
     }
 
-    /// `to += Aᵀ x` with the rows of a block of the island. `A` has `dim` rows of as many columns as `to` has rows.
+    /// `to += Aᵀ x` with the rows of `x` of a block of the island. `A` is row-major with `dim`
+    /// rows; its number of columns is the number of rows of `to`.
     pub fn add_by_forces(&self, block: usize, dim: usize, A: &[f64], to: &mut [f64]) {
         let from = self.row_of_block[block] as usize * self.columns;
         self.add(A, dim, &self.x[from..], to);
     }
 
-    /// `to += Aᵀ z` with the rows of a cone. `A` has `k` rows of as many columns as `to` has rows.
+    /// `to += Aᵀ z` with the rows of `z` of a cone. `A` is row-major with `k` rows; its number of
+    /// columns is the number of rows of `to`.
     pub fn add_by_rows(&self, cone: usize, k: usize, A: &[f64], to: &mut [f64]) {
         if self.row_of_cone[cone] != NONE {
             let from = self.row_of_cone[cone] as usize * self.columns;
@@ -101,7 +106,7 @@ impl Responses {
         kernels::add_product_many(self.isa, A, 1.0, from, to, self.columns);
     }
 
-    /// Lays out the rows of an island and takes the faces of its cones.
+    /// Assigns rows to the blocks and cones of an island, and computes the matrices of its cones.
     fn lay_out(
         &mut self,
         p: &ConeProgram,
@@ -160,7 +165,7 @@ impl Responses {
         }
     }
 
-    /// Sets the right sides to unit vectors of some variables of the island.
+    /// Sets the right-hand sides to unit vectors of some variables of the island.
     fn set_unit(&mut self, variables: &Range<usize>) {
         self.r.fill(0.0);
         // rows are the island's variables in their order
@@ -171,12 +176,12 @@ impl Responses {
 }
 
 impl Sensitivity {
-    /// Number of islands: blocks that no cone ties to others.
+    /// Number of islands. An island is a set of blocks that no cone connects to other blocks.
     pub fn n_islands(&self) -> usize {
         self.linear.structure.islands.len()
     }
 
-    /// Blocks of an island; its variables are theirs in this order.
+    /// Blocks of an island. Its variables are numbered in the order of these blocks.
     pub fn blocks_of_island(&self, island: usize) -> impl Iterator<Item = usize> {
         let s = &self.linear.structure;
         let island = &s.islands[island];
@@ -184,7 +189,7 @@ impl Sensitivity {
         panels.iter().map(|panel| panel.block as usize)
     }
 
-    /// Whether a cone is inactive: its rows have no effect on any variable.
+    /// Whether a cone is inactive, so that its rows have no effect on any variable.
     pub fn is_idle(&self, cone: usize) -> bool {
         self.active.faces.is_idle(&self.p, cone)
     }
@@ -235,7 +240,7 @@ impl Responses {
         }
         let s = &linear.structure;
         let panels = s.islands[island].first_panel as usize..s.islands[island].last_panel as usize;
-        // a variable that active rows fix hardly moves: compare with the response of the cost alone
+        // a variable fixed by active rows hardly moves: compare with the response of the cost alone
         let least = 1.0 / linear.scale(p);
         self.sizes[0].fill(least);
         self.set_unit(variables);
@@ -290,7 +295,7 @@ impl Responses {
                 kernels::largest_many(isa, zeta, C, size_z);
                 change = change.max(share(change_z, size_z));
             }
-            // once only the slowest direction is left all rounds gain the same factor
+            // once the slowest direction dominates, all updates converge linearly with one factor
             if change <= DERIVATIVE_SETTLED
                 || change <= DERIVATIVE_STEADY && change * (change / last) <= DERIVATIVE_SETTLED
             {
@@ -320,7 +325,8 @@ impl Responses {
         self.finish(p, linear);
     }
 
-    /// Final responses of the rows, `z = Fᵀ zeta − bend off`, without the penalty.
+    /// Computes the final responses of the rows, `z = Fᵀ zeta − bend off`, without the penalty
+    /// term.
     fn finish(&mut self, p: &ConeProgram, linear: &Linear) {
         let C = self.columns;
         let mut faces = &self.faces[..];
@@ -339,7 +345,7 @@ impl Responses {
     }
 }
 
-/// Largest ratio of a change to its size; NaN stays.
+/// Largest ratio of a change to its size. A NaN is kept.
 fn share(change: &[f64], size: &[f64]) -> f64 {
     change.iter().zip(size).fold(0.0, |most, (change, size)| {
         let share = if *change == 0.0 { 0.0 } else { change / size };

@@ -43,12 +43,12 @@ use crate::tolerances::{
     BARRIER_STARTS, BARRIER_STEP, NATURAL_FORCE,
 };
 
-/// Most iterations from one start.
+/// Largest number of iterations from one start.
 const ITERATIONS: u32 = 150;
-/// Most iterations without progress: rounding has taken over.
+/// Largest number of iterations without progress, after which rounding dominates.
 const STALLED: u32 = 4;
 
-/// Answer of a relaxed program. Reuse one value: its memory is kept.
+/// Solution of a relaxed program. Reuse one value: its memory is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Relaxed {
     /// Minimiser, length `n`.
@@ -57,13 +57,13 @@ pub struct Relaxed {
     pub z: Vec<f64>,
     /// Slacks, length `m`, inside the cones.
     pub s: Vec<f64>,
-    /// Newton steps.
+    /// Number of Newton steps.
     pub iterations: u32,
-    /// Largest error of an equation as a share of its terms.
+    /// Largest residual of an equation, as a share of its terms.
     pub error: f64,
 }
 
-/// Scratch, over padded `x` and `z`.
+/// Scratch memory, over padded `x` and `z`.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     live: Vec<f64>,
@@ -125,7 +125,7 @@ impl Sensitivity {
         self.p.unpad_x(&self.x, &mut out.x);
         kernels::unpad(self.linear.isa, &self.p, &self.z, &mut out.z);
         kernels::unpad(self.linear.isa, &self.p, &self.s, &mut out.s);
-        // the factor of the answer itself
+        // factorise at the solution itself
         let Self { p, linear, active, x, .. } = self;
         let springs = linear.set_springs(p, x, |k, force| force > p.saturations[k].limit);
         active.kinks = Kinks { springs, ..Kinks::default() };
@@ -151,7 +151,7 @@ impl Sensitivity {
         }
     }
 
-    /// A point near an answer with all complementarity products equal to their targets.
+    /// Computes a point near a solution with all complementarity products equal to their targets.
     fn start(&mut self, kappa: f64, answer: Option<&Solution>) {
         let Self { p, linear, x, z, s, relaxed, .. } = self;
         for v in [&mut *x, &mut *z] {
@@ -173,7 +173,7 @@ impl Sensitivity {
             // keep s − z/stiffness, and solve s z = kappa
             let part = |d: f64, product: f64| {
                 let root = (d * d + 4.0 * product / stiffness).sqrt();
-                // avoids cancellation
+                // this form avoids cancellation
                 if d > 0.0 { 0.5 * (d + root) } else { 2.0 * product / stiffness / (root - d) }
             };
             for (s, z) in s.iter_mut().zip(&*z) {
@@ -196,14 +196,15 @@ impl Sensitivity {
                 }
             }
         }
-        // padding is divided by
+        // padding is a divisor
         for cone in &p.cones {
             s[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(1.0);
             z[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(0.0);
         }
     }
 
-    /// Newton's method from the present point, with a parameter that falls from `over kappa` to `kappa`.
+    /// Newton's method from the current point, while the parameter decreases from `over kappa` to
+    /// `kappa`.
     fn path(&mut self, kappa: f64, over: f64, out: &mut Relaxed) -> Result<(), SensitivityError> {
         let mut over = over;
         let (mut best, mut since) = (f64::INFINITY, 0);
@@ -246,7 +247,8 @@ impl Sensitivity {
         Ok(())
     }
 
-    /// Balance and gaps at the point, into memory; the largest error as a share of its terms.
+    /// Computes the residuals of stationarity and slacks at the point. Returns the largest, as a
+    /// share of its terms.
     fn errors(&mut self, kappa: f64) -> f64 {
         let Self { p, linear, x, z, s, g, relaxed, .. } = self;
         let Memory { live, gap, pull, .. } = relaxed;
@@ -294,8 +296,8 @@ impl Sensitivity {
         share(largest(pull), force).max(share(largest(gap), speed)).max(off) + sum
     }
 
-    /// The barrier's Hessian at the point: `z/s` on edges, Nesterov and Todd's scaling on round cones, which is
-    /// the Hessian where `s ∘ z = kappa e`.
+    /// Computes the weights: `z/s` on edges, the Nesterov–Todd scaling on round cones. They equal
+    /// the barrier's Hessian where `s ∘ z = kappa e`.
     fn weigh(&mut self) {
         let Self { p, linear, active, z, s, .. } = self;
         let Faces { curve, curve_round, .. } = &mut active.faces;

@@ -1,18 +1,20 @@
-//! The factors of `P' + rho Aᵀ N Mᵀ A` and of its transpose, for derivatives with exact friction.
+//! Factorisations of `P' + rho Aᵀ N Mᵀ A` and of its transpose, for derivatives with exact
+//! friction.
 
 use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{self, Isa};
 use crate::cone::structure::Structure;
 use std::ops::Range;
 
-/// Whether equations are those of changes or, with the transpose of `Pi`, those of gradients.
+/// Forward (derivatives of changes) or backward (gradients, with the transpose of `Pi`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Forward,
     Backward,
 }
 
-/// One factor: blocks on the diagonal and right of it, those below, and inverses of those on it.
+/// One factorisation: blocks on and right of the diagonal, blocks below it, and inverses of the
+/// diagonal blocks.
 #[derive(Debug, Default)]
 pub(super) struct Lu {
     pub U: Aligned,
@@ -20,14 +22,14 @@ pub(super) struct Lu {
     pub inverses: Aligned,
 }
 
-/// Both factors, and their scratch.
+/// Both factorisations, and their scratch memory.
 #[derive(Debug, Default)]
 pub(super) struct Factors {
-    /// Whether the last program is one with exact friction.
+    /// Whether the last program has exact friction.
     pub exact: bool,
     pub forward: Lu,
     pub backward: Lu,
-    /// Whether `backward` is that of the present answer.
+    /// Whether `backward` belongs to the current solution.
     pub has_backward: bool,
     pub in_rows: Vec<f64>,
     pub scratch: Vec<f64>,
@@ -38,7 +40,7 @@ impl Factors {
         if way == Way::Forward { &self.forward } else { &self.backward }
     }
 
-    /// `x ← H⁻¹ x`, or that with the transpose.
+    /// `x ← H⁻¹ x`, or with the transpose, depending on `way`.
     pub fn solve(&mut self, isa: Isa, s: &Structure, way: Way, x: &mut [f64]) {
         let mut scratch = std::mem::take(&mut self.scratch);
         let Lu { U, L, inverses } = self.lu(way);

@@ -18,7 +18,8 @@
 //! | `Q`  | orthogonal rows, not of unit length, that span those of `B`          |
 //! | `C`  | `B = C Q`                                                            |
 
-// parts of a kernel must be compiled with its instructions, so they must be inside it
+// parts of a kernel must be inlined into it, because only the kernel is compiled with its
+// instruction set
 #![allow(clippy::inline_always)]
 
 pub(crate) mod support;
@@ -36,11 +37,12 @@ use crate::tolerances::{
 };
 use whiten::{Whitening, rows_of_cone, whitened_row};
 
-/// Most lanes of a padded `x`, of a block, and most entries of a padded `z`.
+/// Largest number of lanes of a padded `x` and of a block; the next constant bounds the entries of
+/// a padded `z`.
 const MOST_LANES: usize = 8;
 const MOST_LANES_OF_BLOCK: usize = 4;
 const MOST_ROWS: usize = 512;
-/// A row of the working set: its cone, its edge, and its place in a padded `z`.
+/// Row of the working set: its cone, its edge, and its index in a padded `z`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Row {
     cone: u32,
@@ -48,7 +50,7 @@ pub(crate) struct Row {
     at: u32,
 }
 
-/// Solver and memory; the answer is in `x`, `z`, `u` and `g`, padded.
+/// Solver and its memory. The solution is in `x`, `z`, `u` and `g`, padded.
 #[derive(Debug, Default)]
 pub(crate) struct Small {
     pub whitening: Whitening,
@@ -56,11 +58,11 @@ pub(crate) struct Small {
     pub z: Vec<f64>,
     pub u: Vec<f64>,
     pub g: Vec<f64>,
-    /// Forces of the springs at `x`; empty without springs.
+    /// Forces of the Huber terms at `x`; empty without Huber terms.
     springs: Vec<f64>,
-    /// Largest variable of the minimiser without rows.
+    /// Infinity norm of the unconstrained minimiser.
     free: f64,
-    /// KKT residual norms of every island at the answer.
+    /// KKT residual norms of every island at the solution.
     pub kkt_norms: Vec<KktNorms>,
     w: Vec<f64>,
     rows: Vec<Row>,
@@ -73,7 +75,7 @@ pub(crate) struct Small {
 }
 
 impl Small {
-    /// Whether the program's sizes and cones are for this solver; its numbers are not looked at.
+    /// Whether the program's sizes and cones allow this solver; numerical values are not tested.
     pub fn fits(p: &ConeProgram, s: &Structure) -> bool {
         p.n > 0
             && p.n_padded <= LANES * MOST_LANES
@@ -85,11 +87,12 @@ impl Small {
                 .all(|b| (1..=LANES * MOST_LANES_OF_BLOCK).contains(&(b.stride as usize)))
     }
 
-    /// Solves the program, from the rows with positive entries in `warm` if there are any.
+    /// Solves the program. The working set starts with the rows whose entries of `warm` are
+    /// positive.
     ///
     /// # Errors
     ///
-    /// Why the program is left to another method.
+    /// The reason why the program is left to another method.
     pub fn solve(
         &mut self,
         isa: Isa,
@@ -106,7 +109,7 @@ impl Small {
 }
 
 kernel! {
-    /// `again` is the same instruction set, for kernels that are called from within.
+    /// `again` is the kernel's own instruction set, for kernels that are called within.
     run(
         again: Isa,
         small: &mut Small,
@@ -152,7 +155,7 @@ fn solve<S: Simd, const C: usize>(
 }
 
 impl Small {
-    /// Prepares for a program and returns the whitened minimiser without rows.
+    /// Prepares for a program and returns the whitened unconstrained minimiser.
     #[inline(always)]
     fn start<S: Simd, const C: usize>(&mut self, p: &ConeProgram) -> [Lane; C] {
         for v in [&mut self.x, &mut self.g] {
@@ -168,7 +171,7 @@ impl Small {
         self.kkt_norms.clear();
         self.kkt_norms.reserve(p.blocks.len());
 
-        // −L⁻¹ c, springs as if without limits
+        // −L⁻¹ c, with Huber terms as quadratic terms
         let mut y0 = [[0.0; LANES]; C];
         let c = self.x.as_mut_slice();
         c.fill(0.0);
@@ -205,7 +208,7 @@ impl Small {
         self.w[at as usize] = 1.0;
     }
 
-    /// Sets the working set to the rows with positive multipliers; `z` is not padded.
+    /// Sets the working set to the rows with positive multipliers. `z` is not padded.
     #[inline(always)]
     fn take_pushing<S: Simd>(&mut self, p: &ConeProgram, z: &[f64]) {
         for (k, cone) in p.cones.iter().enumerate() {
@@ -228,7 +231,8 @@ impl Small {
         }
     }
 
-    /// Writes the whitened rows of the working set to `self.B` and their offsets to `self.b`, except the first `made`.
+    /// Writes the whitened rows of the working set to `self.B` and their offsets to `self.b`. The
+    /// first `made` rows are skipped.
     #[inline(always)]
     fn make_rows<S: Simd, const C: usize>(&mut self, p: &ConeProgram, made: usize) {
         let Self { whitening, rows, B, b, .. } = self;
@@ -250,7 +254,7 @@ impl Small {
         }
     }
 
-    /// `x = L⁻ᵀ y`, then slacks, residual of stationarity and KKT residual norms.
+    /// Computes `x = L⁻ᵀ y`, then slacks, residual of stationarity and KKT residual norms.
     #[inline(always)]
     fn evaluate<S: Simd, const C: usize>(
         &mut self,
@@ -277,7 +281,7 @@ impl Small {
     }
 }
 
-/// Lane by lane product of two vectors, summed.
+/// Inner product of two vectors of lanes.
 #[inline(always)]
 fn dot<S: Simd, const C: usize>(a: &[Lane; C], b: &[Lane; C]) -> f64 {
     let mut acc = S::zero();
@@ -287,7 +291,7 @@ fn dot<S: Simd, const C: usize>(a: &[Lane; C], b: &[Lane; C]) -> f64 {
     S::sum(acc)
 }
 
-/// The row at a place in a padded `z`.
+/// The row with index `at` in a padded `z`.
 fn row_at(p: &ConeProgram, at: u32) -> Row {
     let cone = p.cones.partition_point(|c| c.at <= at).max(1) - 1;
     Row { cone: cone as u32, edge: at - p.cones.get(cone).map_or(0, |c| c.at), at }
@@ -300,7 +304,7 @@ fn grow<T: Clone>(v: &mut Vec<T>, n: usize, zero: T) {
     }
 }
 
-/// Largest magnitude of whole lanes.
+/// Largest magnitude of the entries; the length is a multiple of [`LANES`].
 #[inline(always)]
 fn largest<S: Simd>(v: &[f64]) -> f64 {
     let mut most = S::zero();
@@ -311,19 +315,19 @@ fn largest<S: Simd>(v: &[f64]) -> f64 {
     most[0].max(most[1]).max(most[2].max(most[3]))
 }
 
-/// Memory of [`Small::pivots`].
+/// Scratch memory of [`Small::pivots`].
 #[derive(Debug, Default)]
 struct Cold {
     program: Program,
     set: ActiveSet,
     sides: Vec<Side>,
-    /// Whether the point of `set` is the minimiser of the present program.
+    /// Whether the point of `set` is the minimiser of the current program.
     solved: bool,
 }
 
 impl Small {
-    /// Dual active set from the rows that push in a similar problem, or from none. The working set is then that of all touching
-    /// rows.
+    /// Dual active set, started from the active rows of a similar problem or from an empty set. On
+    /// return the working set holds all active rows.
     #[inline(always)]
     fn pivots<S: Simd, const C: usize>(
         &mut self,
@@ -345,7 +349,8 @@ impl Small {
         Ok(())
     }
 
-    /// The dual active set on the whitened rows of all cones, from these or from none; its point is in `pivoting.set.x`.
+    /// Dual active set on the whitened rows of all cones, started from the given rows or from an
+    /// empty set. Its point is in `pivoting.set.x`.
     #[inline(always)]
     fn pivot_from<S: Simd, const C: usize>(
         &mut self,
@@ -380,7 +385,7 @@ impl Small {
         }
     }
 
-    /// Writes the rows of all cones as a program with unit cost.
+    /// Writes the rows of all cones as a program whose cost matrix is the identity.
     #[inline(always)]
     fn whiten_all<S: Simd, const C: usize>(&mut self, p: &ConeProgram, y0: &[Lane; C]) {
         for (k, cone) in p.cones.iter().enumerate() {
@@ -403,7 +408,8 @@ impl Small {
         self.rows.clear();
     }
 
-    /// Sets the working set to the active set's rows and all that touch, those included that contradict them by rounding.
+    /// Sets the working set to the dual active set's rows and all rows with zero slack. Rows that
+    /// are inconsistent with them by rounding are included.
     fn take_touching(&mut self, p: &ConeProgram, size: f64) {
         let touching = (CONTACT_TOUCHING * size).max(PASSED * self.free);
         let rounding = (SPEED_ROUNDING * size).max(SPEED_ROUNDING_OF_FREE * self.free);

@@ -1,14 +1,14 @@
-//! From a working set to the answer: `x`, and the smallest-norm multipliers.
+//! Solution on a working set: `x`, and the smallest-norm multipliers.
 //!
 //! With the rows of the working set in `B = C Q`, `Q Qᵀ = diag(nu)` and `C` of full column rank:
 //!
 //! ```text
-//! y = y_0 + Qᵀ omega,     C diag(nu) omega = b − B y_0       in least squares where rows contradict
-//! Bᵀ z = y − y_0   ⇔   Cᵀ z = omega,     z = C (CᵀC)⁻¹ omega      the smallest such z
+//! y = y_0 + Qᵀ omega,     C diag(nu) omega = b − B y_0       in least squares where rows are inconsistent
+//! Bᵀ z = y − y_0   ⇔   Cᵀ z = omega,     z = C (CᵀC)⁻¹ omega      the z of smallest norm
 //! ```
 //!
-//! Pivoting by the longest remainder keeps `|C_ik| ≤ 1`, so that `CᵀC` is well conditioned whatever the
-//! rank of the rows, and its inverse comes without pivoting.
+//! Pivoting by the longest remaining row keeps `|C_ik| ≤ 1`. So `CᵀC` is well conditioned for rows
+//! of any rank, and it is inverted without pivoting.
 
 use super::whiten::{Whitening, whitened_row};
 use super::{LANES, Row, Small, dot, grow, largest, row_at};
@@ -25,30 +25,32 @@ use crate::tolerances::{
     SPEED_ROUNDING, SPEED_ROUNDING_OF_FREE,
 };
 
-/// Memory of [`Small::rounds`]. Rows of the working set come four at a time, padded with zeros.
+/// Scratch memory of [`Small::rounds`]. Rows of the working set are stored in groups of four,
+/// padded with zeros.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Squared lengths of the rows orthogonal to the span of `Q`: zero where a row depends on `Q`.
+    /// Squared lengths of the rows' components orthogonal to the span of `Q`; zero for rows that
+    /// depend on `Q`.
     squares: Vec<Lane>,
-    /// Squared lengths below which a row depends on `Q`.
+    /// Squared lengths below which a row counts as dependent on `Q`.
     least: Vec<Lane>,
     Q: Vec<Lane>,
     nu: Vec<f64>,
-    /// By columns, each of `fours` lanes.
+    /// Column-major, each column of `fours` lanes.
     C: Vec<Lane>,
     fours: usize,
     /// `(CᵀC)⁻¹`.
     M: Vec<Lane>,
-    /// Lanes of a row of `M`.
+    /// Number of lanes of a row of `M`.
     width: usize,
-    /// Multipliers of the working set; before the solve, the slacks at the minimiser without rows.
+    /// Multipliers of the working set. Before the solve, the slacks at the unconstrained minimiser.
     z: Vec<Lane>,
-    /// Coefficients in the rows of `Q` of the direction whose products with the whitened rows are the multipliers; and that
-    /// direction times `L⁻ᵀ`.
+    /// Coefficients, in the rows of `Q`, of the direction whose products with the whitened rows are
+    /// the multipliers. Also `L⁻ᵀ` times that direction.
     shares: Vec<f64>,
     along: Vec<f64>,
     pub candidates: Vec<Row>,
-    /// Multipliers of the point in least squares, and memory for the list of all rows.
+    /// Multipliers of the least-squares point, and scratch for the list of all rows.
     kept: Vec<f64>,
     spare: Vec<Row>,
 }
@@ -75,7 +77,8 @@ impl Scratch {
 }
 
 impl Scratch {
-    /// Computes the direction whose products with the rows of the working set are their multipliers.
+    /// Computes the direction whose products with the rows of the working set are their
+    /// multipliers.
     #[inline(always)]
     fn find_direction<S: Simd, const C: usize>(
         &mut self,
@@ -92,7 +95,7 @@ impl Scratch {
 }
 
 impl Small {
-    /// Solves on working sets, rows entering and leaving in between, until none does.
+    /// Solves on working sets until no row enters or leaves.
     #[inline(always)]
     pub(super) fn rounds<S: Simd, const C: usize>(
         &mut self,
@@ -102,7 +105,7 @@ impl Small {
         y0: &[Lane; C],
         most: u32,
     ) -> Result<(), HandOver> {
-        // rows of the working set that are whitened already
+        // number of rows of the working set that are already whitened
         let mut made = 0;
         for _ in 0..most {
             self.iterations += 1;
@@ -112,7 +115,8 @@ impl Small {
             let (pulls, push) = self.spread_multipliers::<S>();
             self.evaluate::<S, C>(isa, p, s, &y);
             let mut size = self.size::<S>();
-            // small beside the speeds without rows: a difference, whose digits are in the slacks
+            // small relative to the speeds of the unconstrained minimiser: the result of a
+            // cancellation, whose digits are in the slacks
             let mut left = REFINEMENTS;
             while left > 0 && SPEED_ROUNDING_OF_FREE * self.free > SPEED_ROUNDING * size {
                 left -= 1;
@@ -120,7 +124,7 @@ impl Small {
                 self.evaluate::<S, C>(isa, p, s, &y);
                 size = self.size::<S>();
             }
-            // written so that NaN fails
+            // the condition is true for NaN
             if !(self.kkt_norms.iter().all(|e| e.finite) && size.is_finite()) {
                 return Err(HandOver::Numbers);
             }
@@ -140,7 +144,7 @@ impl Small {
         Err(HandOver::Rounds)
     }
 
-    /// Refinement: removes the slacks of the working set from `y`.
+    /// Iterative refinement: removes the slacks of the working set from `y`.
     fn refine<const C: usize>(&self, rank: usize, y: &mut [Lane; C]) {
         const MOST: usize = LANES * super::MOST_LANES;
         let Scratch { Q, nu, C: coefficients, M, width, fours, .. } = &self.support;
@@ -161,8 +165,9 @@ impl Small {
         }
     }
 
-    /// Moves `x` to the exact minimiser, where rows of the set contradict one another by little and least squares leave some of
-    /// them violated. Multipliers remain the smallest of the whole set. Keeps `x` if there is no such point near it.
+    /// Moves `x` to the exact minimiser where rows of the set are slightly inconsistent, so that
+    /// least squares leave some of them violated. Multipliers remain the smallest-norm ones of the
+    /// whole set. `x` does not change if there is no such point near it.
     #[inline(always)]
     fn make_rows_hold<S: Simd, const C: usize>(
         &mut self,
@@ -180,7 +185,7 @@ impl Small {
             let index = |row: &Row| p.cones[row.cone as usize].first + row.edge;
             let pushing = set.iter().filter(|row| kept[row.at as usize] > 0.0).map(index);
             std::mem::swap(&mut self.rows, &mut self.support.spare);
-            // where it ends otherwise there is no point to move to
+            // if the dual active set fails, there is no point to move to
             let _ = self.pivot_from::<S, C>(p, y0, Some(pushing));
             std::mem::swap(&mut self.rows, &mut self.support.spare);
             std::mem::swap(&mut self.rows, &mut set);
@@ -208,7 +213,7 @@ impl Small {
         self.support.kept = kept;
     }
 
-    /// The smallest multipliers of the set with `Bᵀ z = y − y_0`.
+    /// Smallest-norm multipliers of the set with `Bᵀ z = y − y_0`.
     fn find_multipliers<const C: usize>(&mut self, rank: usize, y0: &[Lane; C], y: &[Lane; C]) {
         const MOST: usize = LANES * super::MOST_LANES;
         let Scratch { Q, nu, C: coefficients, M, width, fours, z, .. } = &mut self.support;
@@ -226,7 +231,7 @@ impl Small {
         }
     }
 
-    /// Speed that slacks are compared with: the largest variable or offset.
+    /// Reference speed of slacks: the largest variable or offset.
     #[inline(always)]
     fn size<S: Simd>(&self) -> f64 {
         let size = largest::<S>(&self.x);
@@ -240,7 +245,8 @@ impl Small {
         })
     }
 
-    /// `B = C Q` by Gram and Schmidt's method, the longest remainder first; returns the rank.
+    /// Factorises `B = C Q` by the Gram–Schmidt method, pivoting by the longest remaining row;
+    /// returns the rank.
     #[inline(always)]
     fn decompose<S: Simd, const C: usize>(&mut self) -> usize {
         let count = self.rows.len();
@@ -323,10 +329,10 @@ impl Small {
         rank
     }
 
-    /// Solves on the working set: returns `y`; the multipliers are in `self.support.z`.
+    /// Solves on the working set and returns `y`. The multipliers are in `self.support.z`.
     #[inline(always)]
     fn solve_on_set<S: Simd, const C: usize>(&mut self, y0: &[Lane; C], rank: usize) -> [Lane; C] {
-        // every width is code of its own: only those that are common
+        // only common widths are compiled as constants
         match rank.div_ceil(LANES) {
             ..=2 if C == 4 => self.solve_with_rank::<S, C, 2>(y0, rank),
             3 if C == 4 => self.solve_with_rank::<S, C, 3>(y0, rank),
@@ -335,7 +341,7 @@ impl Small {
         }
     }
 
-    /// [`solve_on_set`](Self::solve_on_set) with the lanes of the rank as a constant `W`.
+    /// [`solve_on_set`](Self::solve_on_set) with the number of lanes of the rank as a constant `W`.
     #[inline(always)]
     fn solve_with_rank<S: Simd, const C: usize, const W: usize>(
         &mut self,
@@ -396,7 +402,8 @@ impl Small {
         flat
     }
 
-    /// Writes the multipliers to `z`, negative ones as zero; returns how many are negative, and the largest.
+    /// Writes the multipliers to `z`, negative ones as zero. Returns the number of negative ones,
+    /// and the largest.
     #[inline(always)]
     fn spread_multipliers<S: Simd>(&mut self) -> (usize, f64) {
         self.z.fill(0.0);
@@ -415,8 +422,8 @@ impl Small {
         (pulls, push)
     }
 
-    /// Finds the rows that enter the working set; returns how many. Rows that touch or contradict the set by rounding enter if
-    /// that makes the multipliers smaller.
+    /// Finds the rows that enter the working set; returns their number. A row whose slack is zero
+    /// up to rounding enters if that makes the multipliers smaller.
     #[inline(always)]
     fn find_joining<S: Simd, const C: usize>(
         &mut self,
@@ -480,7 +487,7 @@ impl Small {
         product
     }
 
-    /// Whether a row is in the span of the working set.
+    /// Whether a row is in the span of the working set, up to rounding.
     #[inline(always)]
     fn depends<S: Simd, const C: usize>(&self, p: &ConeProgram, row: Row, rank: usize) -> bool {
         let mut rest = [[0.0; LANES]; C];
@@ -494,7 +501,8 @@ impl Small {
         kernels::dot(rest, rest) <= SET_DEPENDENT * whole
     }
 
-    /// Rows with negative multipliers leave, candidates enter; returns how many rows are whitened already.
+    /// Removes rows with negative multipliers from the working set and adds the candidates. Returns
+    /// the number of rows that are already whitened.
     #[inline(always)]
     fn change_set<const C: usize>(&mut self, pulls: usize) -> usize {
         let mut kept = self.rows.len();

@@ -1,6 +1,8 @@
-//! Variables in which the cost of every block is the unit matrix, and rows in them.
+//! Whitening: variables in which the cost matrix of every block is the identity, and constraint
+//! rows in these variables.
 
-// parts of a kernel must be compiled with its instructions, so they must be inside it
+// parts of a kernel must be inlined into it, because only the kernel is compiled with its
+// instruction set
 #![allow(clippy::inline_always)]
 
 use super::Row;
@@ -8,29 +10,29 @@ use crate::cone::kernels::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{Block, ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::tolerances::DEFINITE;
 
-/// The inverses of the factors of all blocks, `P = L Lᵀ` with springs in `P`: kept while a block's cost is
-/// the same.
+/// Inverse Cholesky factors of all blocks, `P = L Lᵀ` with the stiffness of Huber terms in `P`.
+/// They are kept while a block's cost does not change.
 #[derive(Debug, Default)]
 pub(crate) struct Whitening {
-    /// Sizes and costs of the blocks that the inverses belong to.
+    /// Sizes and costs of the blocks to which the inverses belong.
     dims: Vec<u32>,
     P: Vec<f64>,
     springs: Vec<(u32, f64)>,
-    /// First lane of each block's inverse factor.
+    /// Index of the first lane of each block's inverse factor.
     first: Vec<u32>,
-    /// `L⁻¹` of each block as a square of whole lanes, padding zero: by columns, and by rows.
+    /// `L⁻¹` of each block as a square matrix of padded lanes: by columns, and by rows.
     columns: Vec<Lane>,
     rows: Vec<Lane>,
-    /// Diagonals of `L⁻¹` in padded layout, and whether each block is diagonal.
+    /// Diagonals of `L⁻¹` in padded layout, and for each block whether it is diagonal.
     diagonals: Vec<Lane>,
     diagonal: Vec<bool>,
-    /// A block with its springs, then its factor: scratch.
+    /// Scratch: a block with the stiffness of its Huber terms, then its Cholesky factor.
     H: Vec<f64>,
-    /// Whether each block is definite.
+    /// For each block, whether it is positive definite.
     definite: Vec<bool>,
 }
 
-/// Calls a method of [`Whitening`] on a block with its lanes as a constant.
+/// Calls a method of [`Whitening`] on a block, with its number of lanes as a constant.
 macro_rules! by_lanes {
     ($block:expr, $name:ident, $S:ty, ($own:expr, $k:expr), $a:expr, $to:expr) => {
         match $block.stride as usize / LANES {
@@ -50,7 +52,7 @@ macro_rules! by_lanes {
 }
 
 impl Whitening {
-    /// Factors the cost of a program; false if it is not definite.
+    /// Factorises the cost of a program; returns false if it is not positive definite.
     pub fn update(&mut self, p: &ConeProgram) -> bool {
         let springs = p.saturations.iter().map(|s| (s.index, s.stiffness));
         let same = self.dims.len() == p.blocks.len()
@@ -83,7 +85,7 @@ impl Whitening {
         let mut all = true;
         for (k, b) in p.blocks.iter().enumerate() {
             let at = b.P_at as usize..(b.P_at + b.dim * b.stride) as usize;
-            // compare all bits: quicker than to stop at the first difference
+            // compare all entries: faster than to stop at the first difference
             let (old, new) = (&self.P[at.clone()], &p.P[at.clone()]);
             let apart = |m, (a, b): (&f64, &f64)| m | (a.to_bits() ^ b.to_bits());
             if !same || old.iter().zip(new).fold(0, apart) != 0 {
@@ -95,7 +97,7 @@ impl Whitening {
         all
     }
 
-    /// False if the block is not definite.
+    /// Factorises a block; returns false if it is not positive definite.
     fn factor(&mut self, p: &ConeProgram, k: usize, b: &Block) -> bool {
         let (n, stride) = (b.dim as usize, b.stride as usize);
         let H = &mut self.H;
@@ -124,7 +126,7 @@ impl Whitening {
                     return false;
                 }
             }
-            // row i of the inverse from those before it
+            // row i of the inverse from the rows before it
             let pivot = 1.0 / H[i * stride + i];
             for j in 0..=i {
                 let mut sum = if i == j { 1.0 } else { 0.0 };
@@ -143,7 +145,7 @@ impl Whitening {
         true
     }
 
-    /// `to = L⁻¹ a` on block `k`, which has `L` lanes.
+    /// Computes `to = L⁻¹ a` on block `k`, which has `L` lanes.
     #[inline(always)]
     pub fn forth<S: Simd, const L: usize>(&self, k: usize, a: &[Lane; L], to: &mut [Lane; L]) {
         let M = &self.columns[self.first[k] as usize..][..L * L * LANES];
@@ -160,8 +162,8 @@ impl Whitening {
         }
     }
 
-    /// `L⁻¹ Jᵀ` for the `K` rows of a Jacobian and one block: the block's number, its variables, its
-    /// first lane, and its number of lanes `L`.
+    /// `L⁻¹ Jᵀ` for the `K` rows of a Jacobian and one block. The block is given by its index, its
+    /// variables, its first lane, and its number of lanes `L`.
     #[inline(always)]
     pub fn jacobian<S: Simd, const L: usize, const C: usize, const K: usize>(
         &self,
@@ -321,7 +323,8 @@ pub(super) fn whitened_row<S: Simd, const C: usize>(
     offset
 }
 
-/// The part of a whitened row that belongs to one block of `L` lanes: the block's number and first lane.
+/// Part of a whitened row that belongs to one block of `L` lanes, which is given by its index and
+/// first lane.
 #[inline(always)]
 fn side_of_row<S: Simd, const L: usize>(
     whitening: &Whitening,

@@ -1,4 +1,4 @@
-//! From the end of an algorithm to a checked answer.
+//! Conversion of a method's last iterate to a checked solution.
 
 use super::{COLD_ITERATIONS, ConeSolver, FEW, reset};
 use crate::cone::check::{self, Point};
@@ -10,19 +10,20 @@ use crate::tolerances::newton_of_cones::PENALTY;
 use crate::{Residuals, Solution, Status};
 
 impl ConeSolver {
-    /// [`accept`](Self::accept) for an answer of the scaled program, which it unscales.
+    /// Unscales a solution of the scaled program and checks it by [`accept`](Self::accept).
     pub(super) fn accept_scaled(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let (x, z) = self.newton.answer_mut();
         self.scaled.unscale(x, z);
         self.accept(program, out)
     }
 
-    /// Replaces an answer by the one with the smallest-norm multipliers, if Newton's method finds it; always true.
+    /// Replaces a solution by the one with the smallest-norm multipliers, if Newton's method finds
+    /// it. Always returns true.
     pub(super) fn take_smallest_norm(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let method = out.method;
         std::mem::swap(&mut self.answer, out);
         let mut found = false;
-        // from the answer, and where few variables make that cheap, from a cold start
+        // from the solution; with few variables, where it is cheap, also from a cold start
         for warm in [true, false] {
             if found || !warm && program.n > FEW {
                 break;
@@ -49,7 +50,7 @@ impl ConeSolver {
         true
     }
 
-    /// Writes the point that Newton's memory holds to `out`; true if it passes the check.
+    /// Writes the solution in Newton's memory to `out`; returns whether it passes the check.
     pub(super) fn accept(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let clear = self.write(program, out);
         let Self { newton, g, structure, rest, checking, .. } = self;
@@ -60,7 +61,8 @@ impl ConeSolver {
         holds
     }
 
-    /// Writes answer and residuals, from the program itself; true if the quick test accepts them.
+    /// Writes solution and residuals, computed from the program itself; returns whether the quick
+    /// check accepts them.
     fn write(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let Self { isa, structure, newton, g, springs, .. } = self;
         for block in &program.blocks {

@@ -1,4 +1,5 @@
-//! The active set for small programs, and its answer in the caller's layout.
+//! Call of the active set for small programs, and conversion of its solution to the caller's
+//! layout.
 
 use super::{ConeSolver, WarmStart};
 use crate::cone::check::{self, Point};
@@ -8,7 +9,7 @@ use crate::cone::small::Small;
 use crate::{HandOver, Method, Residuals, Solution, Status};
 
 impl ConeSolver {
-    /// The active set for small programs.
+    /// Runs the active set for small programs; returns whether it solved the program.
     pub(super) fn active_set(
         &mut self,
         program: &ConeProgram,

@@ -1,4 +1,4 @@
-//! One attempt with each algorithm.
+//! One attempt with each method.
 
 use super::{COLD_ITERATIONS, ConeSolver, FEW, WarmStart, is_for_dense, reset};
 use crate::cone::embedding::{self, End};
@@ -11,24 +11,29 @@ use crate::tolerances::interior::{LOST, PRODUCT_IN_UNITS};
 use crate::tolerances::newton_of_cones::{PENALTY, POLISHED};
 use crate::{Method, Methods, Reason, Settings, Solution, Status};
 
-/// Most Newton iterations of an island from a warm start; below it those of islands with round cones, and of programs with
-/// more than [`FEW`] variables: the interior point comes next, and is quick there.
+/// Largest number of Newton iterations on an island from a warm start. The next constant applies to
+/// islands with round cones and to programs with more than [`FEW`] variables, where the interior
+/// point that follows is fast.
 const WARM_ITERATIONS: u32 = 60;
 const ROUND_WARM_ITERATIONS: u32 = 24;
 const MANY_WARM_ITERATIONS: u32 = 15;
-/// Most Newton iterations from the end of an interior point in the caller's units, which is near a minimiser.
+/// Largest number of Newton iterations from the end of an interior point in the caller's units,
+/// which is near a minimiser.
 const EVEN_ITERATIONS: u32 = 15;
-/// Most consecutive short steps of a warm start with more than [`FEW`] variables before the interior point takes over.
+/// Largest number of consecutive short steps from a warm start with more than [`FEW`] variables,
+/// before the interior point takes over.
 const PATIENCE: u32 = 4;
 
-/// Whether to look for a certificate as soon as the interior point gets stuck: for programs with a variable without cost, unless the
-/// dense solver comes first, which drops more rows that contradict one another by little.
+/// Whether to search for a certificate as soon as the interior point stalls. True for programs with
+/// a variable without cost, unless the dense solver comes first, which drops more of the slightly
+/// inconsistent rows.
 pub(super) fn may_prove_early(program: &ConeProgram) -> bool {
     !program.has_all_costs() && (!is_for_dense(program) || proof::rest_is_feasible(program))
 }
 
 impl ConeSolver {
-    /// Newton's method on every island, with at most `most` iterations each if that is given; false if one failed.
+    /// Newton's method on every island, with at most `most` iterations each if it is `Some`.
+    /// Returns false if it failed on one.
     pub(super) fn newton(
         &mut self,
         program: &ConeProgram,
@@ -46,7 +51,7 @@ impl ConeSolver {
                     let few = if island.round { ROUND_WARM_ITERATIONS } else { WARM_ITERATIONS };
                     (Start::Warm { z: w.z, s: w.s }, most.unwrap_or(few))
                 }
-                // the interior point takes some twenty iterations whatever it starts from
+                // the interior point takes some twenty iterations from any start
                 None if many => return false,
                 None => (Start::Cold, most.unwrap_or(COLD_ITERATIONS)),
             };
@@ -63,7 +68,8 @@ impl ConeSolver {
         true
     }
 
-    /// The interior point in units of the contacts, with the last digits from Newton's method where it converges.
+    /// Interior point in units of the cones. Newton's method adds the last digits where it
+    /// converges.
     pub(super) fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, scaled, .. } = self;
@@ -85,8 +91,8 @@ impl ConeSolver {
         self.accept_scaled(program, out) && self.take_smallest_norm(program, out)
     }
 
-    /// The interior point in the caller's units, for contacts with even units. Its rows have the compliance of
-    /// Newton's penalty, so that it ends near Newton's first minimiser.
+    /// Interior point in the caller's units, for cones with even units. Its rows have the
+    /// compliance of Newton's penalty, so it ends near Newton's first minimiser.
     pub(super) fn interior_even(
         &mut self,
         program: &ConeProgram,
@@ -138,7 +144,7 @@ impl ConeSolver {
         polished && self.accept(program, out) && self.take_smallest_norm(program, out)
     }
 
-    /// Looks for a certificate that there is no answer, where the interior point got stuck; false if it finds none.
+    /// Searches for a certificate where the interior point stalled; returns false if there is none.
     pub(super) fn prove_early(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let Self { isa, structure, newton, prover, .. } = self;
         let why = out.handed_over;
@@ -152,7 +158,8 @@ impl ConeSolver {
         proven
     }
 
-    /// The embedding in numbers of twice the digits; false if it finds neither an answer nor a certificate.
+    /// Homogeneous embedding in double-double arithmetic. Returns false if it finds neither a
+    /// solution nor a certificate.
     pub(super) fn embedding(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
         let end =
             embedding::solve(program, &self.structure, &mut self.newton.iterations, &self.budget);
@@ -186,7 +193,8 @@ impl ConeSolver {
         true
     }
 
-    /// The dense solver, for programs without round cones; false if it gives up or its answer fails the check.
+    /// Dense solver, for programs without round cones. Returns false if it gives up or its solution
+    /// fails the check.
     pub(super) fn fall_back(
         &mut self,
         program: &ConeProgram,
@@ -199,7 +207,7 @@ impl ConeSolver {
         self.dense.solve(&self.flat.qp(), &[], &settings, &mut self.answer);
         self.budget.spend(self.answer.work);
         if self.answer.reason == Some(Reason::Work) {
-            // one beyond the limit marks the budget as spent
+            // one more than the limit marks the budget as spent
             self.budget.spend(1);
         }
         self.newton.iterations += self.answer.iterations;

@@ -1,4 +1,4 @@
-//! The driver for cone programs: the order of algorithms, and the check of their answers.
+//! Driver for cone programs: the order of methods, and the check of their solutions.
 
 mod accept;
 mod active_set;
@@ -22,33 +22,36 @@ use crate::{
     DenseProgram, Method, Methods, QpSolver, Reason, Residuals, Settings, Solution, Status,
 };
 
-/// Most Newton iterations of an island from a cold start.
+/// Largest number of Newton iterations on an island from a cold start.
 const COLD_ITERATIONS: u32 = 150;
-/// Most Newton iterations of an island from a cold start where an interior point can follow that ends near an answer.
+/// Largest number of Newton iterations on an island from a cold start where an interior point can
+/// follow that ends near a solution.
 const FIRST_ITERATIONS: u32 = 40;
-/// Up to this number of variables Newton's method is also tried from a cold start, and the dense solver before the interior
-/// point in units of the contacts.
+/// Number of variables up to which Newton's method is also tried from a cold start, and the dense
+/// solver before the interior point in units of the cones.
 const FEW: usize = 100;
-/// Up to this number of variables the dense solver is tried where all sparse methods gave up.
+/// Number of variables up to which the dense solver is tried after all sparse methods gave up.
 const MANY: usize = 1000;
-/// Up to this number of variables an exact solve from a cold start is as fast as an approximate one.
+/// Number of variables up to which an exact solve from a cold start is as fast as an approximate
+/// one.
 const FEW_FOR_EXACT: usize = 32;
 
-/// Multipliers and slacks of a similar problem, in the layout of this one's `z`.
+/// Warm start: multipliers and slacks of a similar program, in the layout of this program's `z`.
 ///
-/// A row of which nothing is known gets `z = 0` and `s = 1`: it starts inactive.
+/// A new row gets `z = 0` and `s = 1`, so that it starts inactive.
 #[derive(Clone, Copy, Debug)]
 pub struct WarmStart<'a> {
-    /// Multipliers.
+    /// Multipliers, length `m`.
     pub z: &'a [f64],
-    /// Slacks.
+    /// Slacks, length `m`.
     pub s: &'a [f64],
 }
 
-/// Solver for [`ConeProgram`]s and its memory; holds no meaning between calls.
+/// Solver for [`ConeProgram`]s. It keeps its memory between calls; the contents do not affect
+/// results.
 ///
-/// Deterministic: equal programs and warm starts give equal bits on the same kind of machine; another warm start
-/// changes the answer by rounding only.
+/// Deterministic: equal programs and warm starts give equal bits on the same kind of machine.
+/// Another warm start changes the solution by rounding only.
 #[derive(Debug)]
 pub struct ConeSolver {
     isa: Isa,
@@ -66,11 +69,11 @@ pub struct ConeSolver {
     kept: Solution,
     flat: DenseProgram,
     g: Vec<f64>,
-    /// Forces of cost and springs at a point of the interior point.
+    /// Gradient of cost and Huber terms at the interior point's last iterate.
     net: Vec<f64>,
-    /// Forces of the springs; empty without springs.
+    /// Forces of the Huber terms; empty without Huber terms.
     springs: Vec<f64>,
-    /// Violation that counts as zero, [`Settings::rest`].
+    /// Violation that counts as zero, from [`Settings::rest`].
     rest: f64,
     budget: Budget,
 }
@@ -82,7 +85,7 @@ impl Default for ConeSolver {
 }
 
 impl ConeSolver {
-    /// A solver without memory yet.
+    /// A solver without allocated memory.
     pub fn new() -> Self {
         let mut solver = Self {
             isa: Isa::detect(),
@@ -112,9 +115,9 @@ impl ConeSolver {
         solver
     }
 
-    /// Solves `program` into `out`.
+    /// Solves `program` and writes the result to `out`. `warm` is a warm start.
     ///
-    /// Every input gets a [`Status`]; bad numbers end in [`Status::GaveUp`] with a [`Reason`].
+    /// Every input yields a [`Status`]. Invalid data end in [`Status::GaveUp`] with a [`Reason`].
     pub fn solve(
         &mut self,
         program: &ConeProgram,
@@ -125,14 +128,15 @@ impl ConeSolver {
         self.budget.start(settings.work_limit);
         self.find(program, warm, settings, out);
         if self.budget.is_spent() {
-            // drop even a finished answer: whether there is one would depend on the order of threads
+            // drop even a complete solution: whether there is one would depend on the order of
+            // threads
             reset(program, out);
             out.reason = Some(Reason::Work);
         }
         out.work = self.budget.spent();
     }
 
-    /// Tries one method after another until one has an answer.
+    /// Tries one method after another until one finds a solution or a certificate.
     fn find(
         &mut self,
         program: &ConeProgram,
@@ -144,14 +148,14 @@ impl ConeSolver {
         let may = |engine| settings.methods.contains(engine);
         let rest = if settings.rest > 0.0 { settings.rest } else { 0.0 };
         let dense_first = is_for_dense(program);
-        // the dense solver follows: accept nothing by the caller's tolerance before it
+        // the dense solver follows: before it, accept nothing by the caller's absolute tolerance
         self.rest = if dense_first { 0.0 } else { rest };
         if let Err(reason) = program.check_sizes() {
             out.reason = Some(reason);
             return;
         }
         let warm = warm.filter(|w| w.z.len() == program.m && w.s.len() == program.m);
-        // the list of a factor's products is as long as its work: it is not made in vain
+        // stop before the list of a factor's products is built: it is as long as the factor's work
         if !self.structure.update_within(program, self.budget.left()) {
             self.budget.exhaust();
             return;
@@ -163,20 +167,22 @@ impl ConeSolver {
                 Err(why) => out.handed_over = Some(why),
             }
         }
-        // an answer above has shown that all numbers are finite
+        // a solution found above implies that all numbers are finite
         if let Err(reason) = program.check_numbers() {
             out.reason = Some(reason);
             return;
         }
         let accuracy = if settings.accuracy > 0.0 { settings.accuracy } else { 0.0 };
-        // few variables: an exact solve is as fast, and faster from a warm start
+        // with few variables an exact solve is as fast as an approximate one, and faster from a
+        // warm start
         let few = program.n <= if warm.is_some() { FEW } else { FEW_FOR_EXACT };
         let approximate = accuracy > 0.0 && !few && may(Methods::INTERIOR_POINT);
         if approximate && self.approximate(program, accuracy, settings.methods, out) {
             return;
         }
         self.newton.prepare(program, &self.structure);
-        // pyramids and a cost for every variable: the interior point is quick where Newton's method is slow
+        // without round cones and with a cost for every variable the interior point is fast where
+        // Newton's method is slow
         let brief = dense_first && program.has_all_costs();
         let most = (brief && warm.is_none()).then_some(FIRST_ITERATIONS);
         let found = may(Methods::NEWTON)
@@ -186,7 +192,7 @@ impl ConeSolver {
             out.dual_is_smallest_norm = true;
             return;
         }
-        // contacts with even units: an interior point that ends near Newton's first minimiser
+        // for cones with even units the interior point ends near Newton's first minimiser
         let even = may(Methods::INTERIOR_POINT)
             && self.sizes.spread(self.isa, program, &self.structure) <= EVEN
             && self.interior_even(program, settings, out);
@@ -195,7 +201,7 @@ impl ConeSolver {
             if !solved || out.dual_is_smallest_norm || !dense_first {
                 return;
             }
-            // its multipliers are not the smallest-norm ones: the dense solver's are
+            // the multipliers kept are not the smallest-norm ones; the dense solver's are
             std::mem::swap(&mut self.kept, out);
             reset(program, out);
             let dense = may(Methods::DENSE) && self.fall_back(program, settings, out);
@@ -241,7 +247,8 @@ impl ConeSolver {
     }
 }
 
-/// Whether a program has few variables and no round cone: the dense solver is quick, and has a proof for every ending.
+/// Whether a program has few variables and no round cone. The dense solver is then fast, and has a
+/// certificate for every outcome.
 fn is_for_dense(program: &ConeProgram) -> bool {
     program.n <= FEW && has_no_round_cone(program)
 }

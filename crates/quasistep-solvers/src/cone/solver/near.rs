@@ -1,4 +1,4 @@
-//! Approximate answers, to the accuracy that the caller asks for.
+//! Approximate solutions, to the accuracy that the caller asks for.
 
 use super::ConeSolver;
 use super::attempts::may_prove_early;
@@ -15,12 +15,13 @@ use crate::tolerances::interior::{LOST, PRODUCT_FIRST, PRODUCT_NEXT, WITHIN};
 use crate::tolerances::units::EVEN;
 use crate::{Method, Methods, Solution, Status};
 
-/// Most times that the interior point goes on after its end has failed the check.
+/// Largest number of times that the interior point continues after its last iterate failed the
+/// check.
 const TIMES: u32 = 3;
 
 impl ConeSolver {
-    /// Takes the interior point's own end for an answer, or a certificate that there is none where it got stuck; false if the end
-    /// fails the check and there is no certificate.
+    /// Accepts the interior point's last iterate as the solution, or a certificate where it
+    /// stalled. Returns false if the iterate fails the check and there is no certificate.
     pub(super) fn approximate(
         &mut self,
         program: &ConeProgram,
@@ -32,7 +33,7 @@ impl ConeSolver {
         if !(sizes.spread(*isa, program, structure) <= EVEN) {
             return false;
         }
-        // rows without variables, feasible or not, are left to the other methods
+        // rows without variables are left to the other methods, whether feasible or not
         if structure.islands.last().is_none_or(|i| i.last_group as usize != structure.groups.len())
         {
             return false;
@@ -78,7 +79,8 @@ impl ConeSolver {
         false
     }
 
-    /// Copies the interior point's end, and computes slacks, stationarity and residuals from the program itself.
+    /// Copies the interior point's last iterate, and computes slacks, stationarity and residuals
+    /// from the program itself.
     fn read_interior(&mut self, program: &ConeProgram, out: &mut Solution) {
         let Self { isa, structure, newton, interior, g, net, springs, .. } = self;
         newton.prepare(program, structure);
@@ -111,15 +113,18 @@ impl ConeSolver {
     }
 }
 
-/// Residual of stationarity, and the gradient of cost and Huber terms, which contact forces balance, in padded layout. The
-/// residual is compared with the gradient: far from its command a spring has a force in the data that it has not at the answer.
+/// Stationarity residual, and the gradient of cost and Huber terms that the multipliers balance, in
+/// padded layout.
+///
+/// The residual is compared with this gradient and not with the data: a Huber term far from its
+/// target has a large force in the data, but not at the solution.
 #[derive(Clone, Copy)]
 struct Forces<'a> {
     residual: &'a [f64],
     net: &'a [f64],
 }
 
-/// Whether the KKT residuals of an island are within `accuracy` of its forces and speeds.
+/// Whether the KKT residuals of an island are within `accuracy`, relative to its forces and speeds.
 fn is_accurate(
     program: &ConeProgram,
     s: &Structure,
@@ -134,7 +139,8 @@ fn is_accurate(
     let variables = || panels.iter().flat_map(|p| p.x_at as usize..(p.x_at + p.dim) as usize);
     let scale = interior.scale(program, panels);
     let (mut force, mut most, mut imbalance, mut sum) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0);
-    // largest forces and residual over the root of each variable's curvature, whatever its unit
+    // the largest force and residual, each over the root of its variable's curvature, do not depend
+    // on units
     let (mut own_force, mut own_most, mut own_imbalance) = (0.0_f64, 0.0_f64, 0.0_f64);
     for panel in panels {
         let block = &program.blocks[panel.block as usize];
@@ -156,10 +162,10 @@ fn is_accurate(
             own_force = own_force.max(spring.gradient(0.0).abs() / scale.sqrt());
         }
     }
-    // the reference speed is at least the natural one; where there is hardly any curvature that is too large, and
-    // counts up to one of the caller's units
+    // the reference speed is at least the natural one, capped at 1 in the caller's units because
+    // the natural speed is too large where curvature is nearly zero
     let mut speed = (force / scale).min(1.0);
-    // lane by lane: one number after another, each would wait for the one before
+    // one maximum per lane, so that no operation waits for the last
     let [mut fast, mut outside, mut pull, mut product] = [[0.0; LANES]; 4];
     for group in &s.groups[island.first_group as usize..island.last_group as usize] {
         for cone in &program.cones[group.first_cone as usize..group.last_cone as usize] {
@@ -177,7 +183,7 @@ fn is_accurate(
                 product[0] = larger(product[0], dot.abs());
                 continue;
             }
-            // padding is zero
+            // padding contributes zero
             for (z, u) in lanes(z).iter().zip(lanes(u)) {
                 for l in 0..LANES {
                     fast[l] = larger(fast[l], u[l].abs());
@@ -191,7 +197,7 @@ fn is_accurate(
     let [fast, outside, pull, product] =
         [fast, outside, pull, product].map(|v| v.into_iter().fold(0.0, larger));
     speed = larger(speed, fast);
-    // the sum is not finite if any number is not
+    // the sum is finite only if all numbers are
     sum.is_finite()
         && imbalance <= accuracy * most + ROUNDING * force
         && own_imbalance <= accuracy * own_most + ROUNDING * own_force
@@ -200,8 +206,8 @@ fn is_accurate(
         && product <= accuracy * force * speed
 }
 
-/// Whether stationarity is within `accuracy` with variables in units of the contacts, too; checked where some variable has no
-/// cost.
+/// Whether stationarity is also within `accuracy` with variables in units of the cones. Needed
+/// where some variable has no cost.
 fn is_accurate_in_units(
     program: &ConeProgram,
     s: &Structure,

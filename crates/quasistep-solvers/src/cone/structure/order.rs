@@ -1,4 +1,4 @@
-//! Islands, and the order in which blocks are eliminated.
+//! Islands, and the elimination order of blocks.
 
 use super::{LEAST_OF_TERM, Scratch, Structure};
 use crate::cone::program::ConeProgram;
@@ -13,8 +13,8 @@ fn root(parent: &mut [u32], mut i: u32) -> u32 {
 }
 
 impl Structure {
-    /// Islands by union, then minimum degree (in scalars) within each; false as soon as a factor takes more than `most`
-    /// multiply-adds.
+    /// Islands by union-find, then a minimum-degree order (counted in scalars) within each. Returns
+    /// false as soon as a factorisation takes more than `most` multiply-adds.
     pub(super) fn find_order(&mut self, program: &ConeProgram, most: u64) -> bool {
         let n = program.blocks.len();
         let s = &mut self.scratch;
@@ -43,7 +43,7 @@ impl Structure {
             s.neighbours[block].sort_unstable();
             s.neighbours[block].dedup();
         }
-        // min degree over all blocks at once: elimination never leaves an island
+        // minimum degree over all blocks at once is equivalent, because fill never leaves an island
         let dim = |b: u32| program.blocks[b as usize].stride;
         s.weight.clear();
         s.weight.extend((0..n).map(|b| s.neighbours[b].iter().map(|&o| dim(o)).sum::<u32>()));
@@ -68,7 +68,7 @@ impl Structure {
             }
             s.position[b] = s.order.len() as u32;
             s.order.push(block);
-            // its neighbours become a clique; this list is the panel's columns
+            // elimination makes the neighbours a clique; their list gives the panel's columns
             let around = std::mem::take(&mut s.neighbours[b]);
             for &other in &around {
                 let o = other as usize;
@@ -107,7 +107,7 @@ impl Structure {
             }
             s.neighbours[b] = around;
         }
-        // lists swap places from solve to solve: reserve for all at once
+        // lists are swapped from solve to solve: reserve for all at once
         for list in s.neighbours.iter_mut().chain([&mut s.merged]) {
             list.reserve(widest.saturating_sub(list.len()));
         }
@@ -117,8 +117,8 @@ impl Structure {
 }
 
 impl Scratch {
-    /// Postorder of the elimination forest, island by island: the fill stays, and panels
-    /// with the same columns become neighbours in memory.
+    /// Sorts each island in postorder of the elimination forest. This does not change the fill, and
+    /// panels with the same columns become neighbours in memory.
     fn sort_by_trees(&mut self) {
         let Self { order, position, neighbours, island_of, first_child, next_child, stack, .. } =
             self;
@@ -127,7 +127,7 @@ impl Scratch {
             list.resize(order.len(), u32::MAX);
         }
         stack.clear();
-        // the child with the most neighbours comes right before its parent
+        // the child with the most neighbours comes directly before its parent
         order.sort_unstable_by_key(|&b| {
             Reverse((neighbours[b as usize].len(), position[b as usize]))
         });
@@ -141,7 +141,7 @@ impl Scratch {
             }
         }
         stack.sort_unstable_by_key(|&b| island_of[b as usize]);
-        // from the end: every block, then its children
+        // in reverse: every block, then its children
         order.clear();
         while let Some(b) = stack.pop() {
             order.push(b);

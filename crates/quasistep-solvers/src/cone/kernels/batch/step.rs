@@ -1,4 +1,4 @@
-//! Parts of a step of the interior point: matrices, right sides, directions.
+//! Parts of an interior point step: matrices, right-hand sides, directions.
 
 use super::{E_of, G_at, J_times, by_size, edge, forces_of, own, own_mut, take_forces};
 use crate::cone::batches::{Batch, LIVE, Shape};
@@ -7,10 +7,10 @@ use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeProgram, LANES, MAX_ROWS, padded};
 use crate::cone::second_order;
 
-/// Most entries of a round cone that are kept in registers.
+/// Largest number of entries of a round cone that are kept in registers.
 const NARROW: usize = LANES;
 
-/// Entries of round cones, zero beyond the last.
+/// Entries of round cones, zero beyond the last entry.
 #[inline(always)]
 fn entries<S: Simd>(v: &[Lane], m: usize) -> [S::V; NARROW] {
     let mut out = [S::zero(); NARROW];
@@ -20,7 +20,7 @@ fn entries<S: Simd>(v: &[Lane], m: usize) -> [S::V; NARROW] {
     out
 }
 
-/// Runs `f` on every cone of a batch by itself, on copies of what it reads; writes what it returns.
+/// Runs `f` on every cone of a batch separately, on copies of its inputs, and writes the results.
 #[inline(always)]
 fn each<const N: usize>(
     batch: &Batch,
@@ -39,7 +39,7 @@ fn each<const N: usize>(
     }
 }
 
-/// Entry `i` of `D v` with `D` of `m` rows.
+/// Entry `i` of `D v`, where `D` has `m` rows.
 #[inline(always)]
 fn D_times<S: Simd>(D: &[Lane], m: usize, v: &[Lane], i: usize) -> S::V {
     let mut sum = S::mul(S::load(&D[i * m]), S::load(&v[0]));
@@ -68,7 +68,7 @@ fn write_D<S: Simd>(batch: &Batch, m: usize, s: &[Lane], z: &[Lane], D: &mut [La
     });
 }
 
-/// Writes `G = E W Eᵀ` of four cones, each row by row, from what is not below the diagonal.
+/// Writes `G = E W Eᵀ` of four cones, each row by row, from its upper triangle.
 #[inline(always)]
 fn write_G<S: Simd>(
     p: &ConeProgram,
@@ -93,7 +93,7 @@ fn write_G<S: Simd>(
     }
 }
 
-/// `E D Eᵀ` of round cones, not below the diagonal.
+/// Upper triangle of `E D Eᵀ` of round cones.
 #[inline(always)]
 fn scaled<S: Simd>(m: usize, E: &[Lane], D: &[Lane]) -> [[S::V; MAX_ROWS]; MAX_ROWS] {
     let mut out = [[S::zero(); MAX_ROWS]; MAX_ROWS];
@@ -107,7 +107,7 @@ fn scaled<S: Simd>(m: usize, E: &[Lane], D: &[Lane]) -> [[S::V; MAX_ROWS]; MAX_R
 }
 
 kernel! {
-    /// `G = E W Eᵀ` of some batches, `W` being `w` on edges and `D` on round cones.
+    /// `G = E W Eᵀ` of some batches. `W` is `w` for edges and `D` for round cones.
     batch_matrices(p: &ConeProgram, batches: &[Batch], E: &[Lane], w: &[Lane], D: &[Lane], G: &mut [f64]) {
         for batch in batches {
             by_size!(batch, matrix_of, S, (p, batch, E, w, D, G));
@@ -149,8 +149,8 @@ fn matrix_of<S: Simd>(
 }
 
 kernel! {
-    /// The predictor: `w = z / (s + compliance z)` and `t = w (s + gap)` of edges,
-    /// `D = W⁻²` and `t = z + D gap` of round cones, the matrices `G = E W Eᵀ`, and `g −= Jᵀ Eᵀ t`.
+    /// Predictor. For edges `w = z / (s + compliance z)` and `t = w (s + gap)`. For round cones `D
+    /// = W⁻²` and `t = z + D gap`. Then the matrices `G = E W Eᵀ`, and `g −= Jᵀ Eᵀ t`.
     batch_predictor(
         p: &ConeProgram,
         batches: &[Batch],
@@ -230,8 +230,9 @@ fn predict<S: Simd>(
 }
 
 kernel! {
-    /// `t = (ds ∘ dz − mu) / (s + compliance z) + w (s + gap)` of edges; of round cones `z`, the products of the scaled
-    /// cone, and `D gap`. And `g −= Jᵀ Eᵀ t`.
+    /// Corrector. For edges `t = (ds ∘ dz − mu) / (s + compliance z) + w (s + gap)`. For round
+    /// cones `t` is `z` plus the products in the Nesterov–Todd scaling plus `D gap`. Then `g −= Jᵀ
+    /// Eᵀ t`.
     batch_corrector(
         p: &ConeProgram,
         batches: &[Batch],
@@ -335,8 +336,8 @@ fn correct<S: Simd>(
 }
 
 kernel! {
-    /// Gondzio's correction: changes the right side `t` of edges so that their products after a step of `alpha` lie between the
-    /// bounds, then `g −= Jᵀ Eᵀ t`. Round cones keep their `t`.
+    /// Gondzio correction. Changes the right-hand side `t` of edges so that their products after a
+    /// step of `alpha` lie between the bounds, then `g −= Jᵀ Eᵀ t`. Round cones keep their `t`.
     batch_gondzio(
         p: &ConeProgram,
         batches: &[Batch],
@@ -367,7 +368,7 @@ kernel! {
                     let (s, z) = (S::load(&s[j]), S::load(&z[j]));
                     let product =
                         S::mul(S::fma(alpha, S::load(&ds[j]), s), S::fma(alpha, S::load(&dz[j]), z));
-                    // a product above `high` is lowered by `high` at the most
+                    // a product above `high` is lowered by at most `high`
                     let below = S::max(S::fma(minus, product, low), S::zero());
                     let above = S::max(S::fma(minus, high, product), S::zero());
                     let less = S::mul(minus, S::max(S::mul(minus, above), S::mul(minus, high)));
@@ -381,12 +382,12 @@ kernel! {
     }
 }
 
-/// Longest step along a direction, and how it changes the products.
+/// Longest step along a direction, and the coefficients of the complementarity products along it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
-    /// Inverse of the longest step that stays inside; not positive if nothing blocks it.
+    /// Inverse of the longest step inside the cones; not positive if no cone blocks.
     pub blocked: f64,
-    /// `Σ (s dz + z ds)`; below it `Σ ds dz`.
+    /// `Σ (s dz + z ds)`; the next field is `Σ ds dz`.
     pub cross: f64,
     pub square: f64,
 }
@@ -426,8 +427,8 @@ kernel! {
     }
 }
 
-/// Largest ratios `−ds / s` and `−dz / z` of edges so far, as numerators and denominators to save a division per row; the largest
-/// of round cones; and the sums of [`Reach`].
+/// Largest ratios `−ds / s` and `−dz / z` of edges so far, as numerators and denominators to avoid
+/// a division per row. Also the largest ratio of round cones, and the sums of [`Reach`].
 struct Tally<S: Simd> {
     most_s: S::V,
     over_s: S::V,
@@ -507,7 +508,7 @@ fn direct<S: Simd>(
     for j in 0..m {
         let rate = edge::<S>(E, k, m, &y, j);
         let (s, z) = (S::load(&s[j]), S::load(&z[j]));
-        // minus dz and minus ds
+        // −dz and −ds
         let a = S::fma(S::load(&w[j]), rate, S::load(&t[j]));
         let d = S::fma(less, a, S::add(rate, S::load(&gap[j])));
         let (b, e) = (S::mul(minus, d), S::mul(minus, a));
@@ -515,7 +516,7 @@ fn direct<S: Simd>(
         S::store(d, &mut ds[j]);
         tally.cross = S::fma(s, e, S::fma(z, d, tally.cross));
         tally.square = S::fma(d, e, tally.square);
-        // padding: z = dz = 0 is no larger than any ratio
+        // padding has z = dz = 0, whose ratio never exceeds another
         let more = S::fma(S::mul(minus, tally.most_s), s, S::mul(b, tally.over_s));
         tally.most_s = S::select(more, b, tally.most_s);
         tally.over_s = S::select(more, s, tally.over_s);

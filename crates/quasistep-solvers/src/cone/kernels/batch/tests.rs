@@ -1,4 +1,4 @@
-//! Batches of four are as cone by cone.
+//! Batched kernels agree with the kernels for single cones.
 
 use super::step::*;
 use super::*;
@@ -12,7 +12,8 @@ fn wave(seed: f64, i: usize) -> f64 {
     (seed + 1.7 * i as f64).sin()
 }
 
-/// Cones of all shapes over blocks of 6, 6, 9, 2 and 13 variables, some shapes once, some six times.
+/// Cones of all shapes over blocks of 6, 6, 9, 2 and 13 variables. Some shapes occur once, some six
+/// times.
 fn program() -> ConeProgram {
     let mut p = ConeProgram::new();
     p.reset([6, 6, 9, 2, 13]);
@@ -54,9 +55,9 @@ fn program() -> ConeProgram {
     p
 }
 
-/// A number for every entry of `z`, in both layouts; inside the cones if asked for.
+/// A pseudorandom number for every entry of `z`, in both layouts; inside the cones if `inside`.
 fn point(p: &ConeProgram, batches: &[Batch], seed: f64, inside: bool) -> (Vec<f64>, Vec<Lane>) {
-    // padding: room
+    // positive slack in the padding
     let mut flat = vec![if inside { 1.0 } else { 0.0 }; p.m_padded];
     for (c, cone) in p.cones.iter().enumerate() {
         let own = &mut flat[cone.at as usize..][..cone.m as usize];
@@ -85,7 +86,7 @@ fn point(p: &ConeProgram, batches: &[Batch], seed: f64, inside: bool) -> (Vec<f6
     (flat, lanes)
 }
 
-/// Multipliers of cones that are none are zero.
+/// Sets the multipliers of padding to zero.
 fn without_force(batches: &[Batch], v: &mut [Lane]) {
     for batch in batches {
         for entry in &mut v[batch.at as usize..][..batch.shape.m as usize] {
@@ -106,7 +107,7 @@ fn assert_near(p: &ConeProgram, batches: &[Batch], got: &[Lane], expected: &[f64
     }
 }
 
-/// Right side of the predictor, cone by cone.
+/// Right-hand side of the predictor, cone by cone.
 fn towards_answer(p: &ConeProgram, w: &[f64], D: &[f64], [s, z, gap]: [&[f64]; 3]) -> Vec<f64> {
     let mut t = vec![0.0; p.m_padded];
     for cone in &p.cones {
@@ -156,7 +157,7 @@ fn batches_are_as_cone_by_cone() {
         batch_rows(isa, &p, batches, &all.E, &all.b, &x, &mut u_in);
         assert_near(&p, batches, &u_in, &u);
 
-        // towards the answer
+        // predictor
         kernels::weights(isa, &p, groups, compliance, &s, &z, &mut w, &mut D);
         let mut t = towards_answer(&p, &w, &D, [&s, &z, &gap]);
         let mut g = x.clone();
@@ -186,7 +187,7 @@ fn batches_are_as_cone_by_cone() {
         let largest = H[1].iter().fold(0.0_f64, |m, h| m.max(h.abs()));
         assert!(H[0].iter().zip(&H[1]).all(|(a, b)| (a - b).abs() <= 1e-12 * largest));
 
-        // a direction
+        // direction
         let (mut ds, mut dz) = (vec![0.0; p.m_padded], vec![0.0; p.m_padded]);
         let blocked = kernels::directions(
             isa, &p, groups, compliance, &x, &s, &z, &gap, &t, &w, &D, &mut ds, &mut dz,
@@ -204,7 +205,7 @@ fn batches_are_as_cone_by_cone() {
         assert!((reach.cross - cross).abs() <= 1e-9 * cross.abs());
         assert!((reach.square - square).abs() <= 1e-9 * square.abs());
 
-        // back to the middle
+        // corrector
         let mut live = vec![0.0; p.m_padded];
         for cone in &p.cones {
             live[cone.at as usize..][..cone.m as usize].fill(1.0);
