@@ -1,35 +1,38 @@
-//! `H = L U` of a matrix in blocks that is not symmetric, but whose pattern is that of the contacts.
+//! Factorisation `H = L U` of an unsymmetric block matrix with the symmetric pattern of the
+//! contacts.
 //!
-//! Blocks are eliminated in the order of minimum degree of the cone program's own factor. Rows are exchanged within a
-//! block only; the caller checks the solution.
+//! Blocks are eliminated in the minimum-degree order of the cone program's own factorisation.
+//! Pivoting is restricted to diagonal blocks; the caller checks the solution.
 
 use crate::cone::aligned::Aligned;
 use crate::cone::kernels::{Isa, factor_lu, solve_lu};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
 
-/// The factor and its memory.
+/// Factorisation and its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Factor {
     pub structure: Structure,
-    /// Diagonal blocks and those to their right.
+    /// Blocks on and right of the diagonal.
     pub U: Aligned,
-    /// Blocks below the diagonal ones, transposed, each in the place of the block opposite to it in `U`.
+    /// Blocks below the diagonal, transposed. Each is stored at the index that its mirror block has
+    /// in `U`.
     pub L: Aligned,
     /// Inverses of the diagonal blocks.
     inverses: Aligned,
-    /// Units of the variables, and the cost and the contacts' Jacobians in them.
+    /// Units of the variables, and the cost and the contacts' Jacobians in these units.
     pub D: Vec<f64>,
     P: Vec<f64>,
     pub J: Aligned,
-    /// Whether `U` and `L` hold factors.
+    /// Whether `U` and `L` hold a factorisation.
     pub done: bool,
     y: Vec<f64>,
     scratch: Vec<f64>,
 }
 
 impl Factor {
-    /// Analyses the pattern of a program's contacts; false if a factor takes more than `most` multiply-adds.
+    /// Analyses the pattern of a program's contacts. Returns false if a factorisation takes more
+    /// than `most` multiply-adds.
     pub fn analyse(&mut self, p: &ConeProgram, most: u64) -> bool {
         self.done = false;
         if !self.structure.update_within(p, most) {
@@ -86,7 +89,7 @@ impl Factor {
         }
     }
 
-    /// Starts with the cost, and `hold` added to the diagonal.
+    /// Sets the matrix to the cost, with `hold` added to the diagonal.
     pub fn start(&mut self, p: &ConeProgram, hold: f64) {
         self.done = false;
         self.U.fill(0.0);
@@ -102,14 +105,14 @@ impl Factor {
         }
     }
 
-    /// Place in `U` of the diagonal entry of a variable.
+    /// Index in `U` of the diagonal entry of a variable.
     pub fn diagonal(structure: &Structure, p: &ConeProgram, index: u32) -> usize {
         let b = p.block_of(index);
         let panel = &structure.panels[structure.panel_of_block[b] as usize];
         (panel.at + (index - p.blocks[b].first) * (panel.stride() + 1)) as usize
     }
 
-    /// Factors in place; false if a pivot vanishes.
+    /// Factorises in place; returns false if a pivot vanishes.
     pub fn factor(&mut self) -> bool {
         let Self { structure, U, L, inverses, scratch, .. } = self;
         self.done = factor_lu(Isa::detect(), structure, U, L, inverses, scratch).is_some();
@@ -143,7 +146,7 @@ mod tests {
     use crate::coulomb::hessian::{self, Part};
     use crate::coulomb::program::FrictionProgram;
 
-    /// Numbers between −1 and 1.
+    /// Pseudorandom numbers between −1 and 1.
     fn numbers(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed;
         move || {
@@ -154,7 +157,8 @@ mod tests {
         }
     }
 
-    /// Contacts of one to four rows between blocks of these sizes, and one on a block alone.
+    /// Contacts of one to four rows between blocks of these sizes, and one contact on a single
+    /// block.
     fn program(next: &mut impl FnMut() -> f64) -> FrictionProgram {
         let dims = [6_usize, 7, 3, 9, 1, 6, 13, 6, 2];
         let pairs = [[0_u32, 1], [1, 3], [2, 3], [4, 5], [5, 0], [6, 7], [7, 1], [3, 6], [5, 7]];
@@ -165,7 +169,7 @@ mod tests {
         for (b, dim) in dims.into_iter().enumerate() {
             for i in 0..dim {
                 for (j, P) in p.P(b, i).iter_mut().enumerate() {
-                    // not symmetric, and with small pivots that want other rows
+                    // unsymmetric, with small diagonal entries that require pivoting
                     *P = next() + if (i + 1) % dim == j { 20.0 } else { 0.0 };
                 }
             }
@@ -202,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Solves with the factor for a known answer to the matrix in full.
+    /// Compares a solution with the known solution of the dense matrix.
     fn dense(
         p: &FrictionProgram,
         D: &[f64],

@@ -1,35 +1,38 @@
-//! Steps towards a fixed point `s = F(s)` of a map that may not contract.
+//! Iteration towards a fixed point `s = F(s)` of a map that may not contract.
 //!
-//! The first steps are longer where they creep and shorter where they turn back. Where they do not converge, the point may be one
-//! that steps lead away from: then those of Anderson's acceleration lead to it, the secant method for many unknowns
-//! (D. G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12 (1965) 547–560).
+//! The first steps are `F(s) − s` times a factor that adapts: larger where the iterates drift
+//! slowly, smaller where they oscillate. If they do not converge, the fixed point may repel them.
+//! The following steps are those of Anderson acceleration, the secant method for many unknowns (D.
+//! G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12
+//! (1965) 547–560).
 
 use crate::tolerances::friction::{FASTEST, SECANTS_ALIKE, SLOWEST};
 
-/// Steps before those of Anderson's acceleration, and how many differences of steps that uses.
+/// Number of plain steps before Anderson acceleration; the next constant is its number of secants.
 const PLAIN: u32 = 12;
 const MEMORY: usize = 5;
 
-/// Memory of the steps.
+/// Memory of the iteration.
 #[derive(Debug, Default)]
 pub(crate) struct FixedPoint {
-    /// `F(s) − s` at the present point; the caller writes it.
+    /// Residual `F(s) − s` at the current point, written by the caller.
     pub change: Vec<f64>,
     /// Factor of a plain step.
     factor: f64,
     steps: u32,
     last: Vec<f64>,
     last_change: Vec<f64>,
-    /// Differences of the last points, and of the changes there, one after another in a ring.
+    /// Ring buffer of differences of successive points, and of their residuals.
     points: Vec<f64>,
     changes: Vec<f64>,
-    /// Orthogonal differences of changes, one after another, and what of the present change they do not have.
+    /// Orthogonalised differences of residuals, and the component of the current residual
+    /// orthogonal to them.
     axes: Vec<f64>,
     rest: Vec<f64>,
 }
 
 impl FixedPoint {
-    /// Forgets all steps; the unknowns are `n`.
+    /// Resets the iteration for `n` unknowns.
     pub fn start(&mut self, n: usize) {
         self.change.clear();
         self.change.resize(n, 0.0);
@@ -42,7 +45,8 @@ impl FixedPoint {
         self.rest.reserve(n);
     }
 
-    /// Moves from `s`, where `change` is known, to the next point, whose entries are not negative.
+    /// Moves `s`, whose residual is in `change`, to the next point. Its entries are clipped at
+    /// zero.
     pub fn step(&mut self, s: &mut [f64]) {
         let n = s.len();
         if self.steps > 0 {
@@ -76,8 +80,9 @@ impl FixedPoint {
         }
     }
 
-    /// The combination of the differences of changes that is nearest to the present change: Gram–Schmidt, from the newest on.
-    /// Differences that depend on newer ones take no part.
+    /// Coefficients of the combination of residual differences nearest to the current residual, by
+    /// Gram–Schmidt from the newest difference on. Differences that depend linearly on newer ones
+    /// are left out.
     fn shares(&mut self, n: usize) -> [f64; MEMORY] {
         let newest = (self.steps as usize - 2) % MEMORY;
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -87,7 +92,7 @@ impl FixedPoint {
         let Self { change, changes, axes, rest, .. } = self;
         axes.clear();
         rest.clone_from(change);
-        // what combination of differences each axis is
+        // coefficients of each orthogonalised difference in the original ones
         let mut combinations = [[0.0; MEMORY]; MEMORY];
         let (mut found, mut shares) = (0, [0.0; MEMORY]);
         for age in 0..MEMORY {
@@ -122,7 +127,8 @@ impl FixedPoint {
 mod tests {
     use super::{FixedPoint, PLAIN};
 
-    /// A linear map with eigenvalues −3 and 1.5: every plain step leads away from its fixed point.
+    /// Anderson acceleration converges for a linear map with eigenvalues −3 and 1.5, whose fixed
+    /// point repels plain steps.
     #[test]
     fn secants_lead_to_a_point_that_plain_steps_leave() {
         let image = |s: &[f64]| [1.0 - 3.0 * (s[0] - 1.0), 2.0 + 1.5 * (s[1] - 2.0)];

@@ -19,26 +19,27 @@ use crate::coulomb::uniqueness::{FAILURES, Uniqueness, general_position};
 use crate::kernels::{axpy, dot};
 use crate::tolerances::friction::{DEPENDENT, NONE, SHARE, ZERO_EXCHANGE};
 
-/// Generators that stand for a round cone that touches without force.
+/// Number of generators that approximate a round cone with zero force.
 const SIDES: usize = 16;
 
-/// Whether contact forces are unique at their motion.
+/// Whether contact forces are unique for the motion of a solution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forces {
-    /// Orthonormal basis of the exchanges: changes of the forces, in the rows of the program, that leave the balance as it is.
-    /// Empty if the forces are unique.
+    /// Orthonormal basis of the changes of forces, in the rows of the program, that leave the
+    /// balance unchanged. Empty if the forces are unique.
     pub exchanges: Vec<Vec<f64>>,
-    /// False if rounding left it undecided.
+    /// False if rounding made the result uncertain.
     pub known: bool,
 }
 
 impl Forces {
-    /// Whether the forces are the only ones.
+    /// Whether the forces are unique.
     pub fn unique(&self) -> bool {
         self.known && self.exchanges.is_empty()
     }
 
-    /// Whether `Σ_k weights_k lambda_k`, in the rows of the program, is equal for all answers.
+    /// Whether `Σ_k weights_k lambda_k`, with one weight per row of the program, is equal for all
+    /// solutions.
     pub fn determines(&self, weights: &[f64]) -> bool {
         let size = dot(weights, weights).sqrt();
         // most weights are zero
@@ -47,7 +48,7 @@ impl Forces {
         self.known && self.exchanges.iter().all(|e| along(e).abs() <= ZERO_EXCHANGE * size)
     }
 
-    /// Contacts of `program` whose forces take part in an exchange, ascending.
+    /// Indices of the contacts of `program` whose forces are not unique, ascending.
     pub fn contacts(&self, program: &FrictionProgram) -> Vec<u32> {
         let takes_part = |i: &usize| {
             let rows = program.rows_of(*i);
@@ -57,7 +58,8 @@ impl Forces {
     }
 }
 
-/// A direction in which a contact's force may change: entries in its rows, and whether backwards too.
+/// Feasible direction of change of a contact's force: its entries in the contact's rows, and
+/// whether the opposite direction is feasible too.
 struct Generator {
     contact: usize,
     entries: [f64; 8],
@@ -65,7 +67,8 @@ struct Generator {
 }
 
 impl Uniqueness {
-    /// Whether the forces of `solution`, a solved answer of `p`, are the only ones at its motion.
+    /// Determines whether the forces of `solution`, a solved solution of `p`, are unique for its
+    /// motion.
     pub fn forces(&mut self, p: &FrictionProgram, solution: &CoulombSolution) -> Forces {
         let s = solution;
         if s.lambda.len() != p.rows || s.x.len() != p.n() || s.outcome != Outcome::Solved {
@@ -94,10 +97,12 @@ impl Uniqueness {
         Forces { exchanges, known: true }
     }
 
-    /// Keeps those `generators` that are part of an exchange; false if rounding left it undecided.
+    /// Keeps those `generators` that have a positive coefficient in some change of forces with zero
+    /// resultant. Returns false if rounding made this uncertain.
     ///
-    /// A one-way generator is part of none exactly if some motion `d` does positive work along it and negative work along no other
-    /// (Farkas). The `d` that minimises `|d − Σ_j Jᵀ g_j|²` among them is zero only if there is none.
+    /// By Farkas' lemma a one-way generator has none exactly if some motion `d` has positive power
+    /// along it and negative power along no generator. The `d` that minimises `|d − Σ_j Jᵀ g_j|²`
+    /// subject to this is zero only if there is none.
     fn exchanged(&mut self, p: &FrictionProgram, generators: &mut Vec<Generator>) -> bool {
         let n = p.n();
         self.units(p);
@@ -146,7 +151,7 @@ impl Uniqueness {
                 return false;
             }
             let mut along = along.iter();
-            // generators with little work are left to the next motion
+            // generators with little power are left to the next motion
             generators.retain(|g| {
                 let along = along.next().is_some_and(|along| *along >= SHARE * most);
                 g.both_ways || !along
@@ -154,7 +159,7 @@ impl Uniqueness {
         }
     }
 
-    /// Generalised force of a generator, of length one; zero where it cancels up to rounding.
+    /// Generalised force of a generator, scaled to length one; zero if it cancels up to rounding.
     fn effect(&self, p: &FrictionProgram, g: &Generator) -> Vec<f64> {
         let (mut work, mut terms) = (vec![0.0; p.n()], vec![0.0; p.n()]);
         for (r, e) in g.entries.iter().enumerate().take(p.contacts[g.contact].k as usize) {
@@ -182,7 +187,7 @@ fn divide(v: &mut [f64], by: f64) {
     }
 }
 
-/// Orthogonalises `new` against an orthonormal `basis`, and returns its length.
+/// Orthogonalises `new` against an orthonormal `basis`, and returns the remaining length.
 fn orthogonalise(new: &mut [f64], basis: &[Vec<f64>]) -> f64 {
     // twice is enough (Kahan)
     for _ in 0..2 {
@@ -193,7 +198,7 @@ fn orthogonalise(new: &mut [f64], basis: &[Vec<f64>]) -> f64 {
     dot(new, new).sqrt()
 }
 
-/// An orthonormal basis of what the generators of each contact span.
+/// Orthonormal basis of the span of each contact's generators.
 fn spans(generators: &[Generator]) -> Vec<Generator> {
     let mut spans = Vec::new();
     for of_one in generators.chunk_by(|a, b| a.contact == b.contact) {
@@ -232,7 +237,7 @@ fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
             }
         }
     }
-    // drop rows that depend on others up to rounding
+    // drop rows that depend linearly on others up to rounding
     let mut basis: Vec<Vec<f64>> = Vec::new();
     // squared distance of each unit vector from the span of the basis
     let mut off = vec![1.0; count];
@@ -254,7 +259,7 @@ fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
     }
     let rank = basis.len();
     while basis.len() < count {
-        // the unit vector that is furthest from all so far
+        // the unit vector farthest from the span of the basis
         let furthest = (0..count).fold(0, |m, j| if off[j] > off[m] { j } else { m });
         let mut new = vec![0.0; count];
         new[furthest] = 1.0;
@@ -266,7 +271,7 @@ fn in_balance(p: &FrictionProgram, generators: &[Generator]) -> Vec<Vec<f64>> {
     basis.split_off(rank)
 }
 
-/// Generators of the directions in which the force of each contact may change.
+/// Generators of the feasible changes of each contact's force.
 fn generators(p: &FrictionProgram, s: &CoulombSolution) -> Vec<Generator> {
     let force = p.contacts.iter().fold(0.0_f64, |m, c| m.max(s.lambda[c.first as usize]));
     let speed = speed_scale(p, &s.x);
@@ -323,7 +328,7 @@ fn generators(p: &FrictionProgram, s: &CoulombSolution) -> Vec<Generator> {
                     .map(|t| (lambda[t + 1] / units[t] / lambda[0]).powi(2))
                     .sum::<f64>()
                     .sqrt();
-                // inside the cone any change is feasible; at the limit, all but outwards
+                // inside the cone any change is feasible; on the boundary, all but outward ones
                 for t in (0..d).filter(|t| units[*t] > 0.0) {
                     let mut change = vec![0.0; d + 1];
                     change[t + 1] = units[t];

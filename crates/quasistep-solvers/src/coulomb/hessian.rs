@@ -1,20 +1,21 @@
-//! The matrix of a Newton step: curvature of the cost and of the contacts.
+//! Matrix of a Newton step: curvature of the cost and of the contacts.
 
 use crate::cone::kernels::{Isa, add_part};
 use crate::cone::program::MAX_ROWS;
 use crate::coulomb::factor::Factor;
 use crate::coulomb::program::FrictionProgram;
 
-/// Minus the derivative of a contact's force by its rates: `matrix diag(rho_n, rho_t, …)`, in the units of its rows.
+/// Negative derivative of a contact's force with respect to its rates: `matrix diag(rho_n, rho_t,
+/// …)`, in the units of its rows.
 pub(crate) struct Part<'a> {
     /// `k × k`.
     pub matrix: &'a [f64],
-    /// Penalties of the normal and of the tangential columns.
+    /// Penalty parameters of the normal and of the tangential columns.
     pub rho: [f64; 2],
 }
 
-/// Writes `H = D (P + springs + Jᵀ part J) D + hold I` to `factor`, which has the units `D`, with the springs that are not
-/// `saturated` and the contacts that have a part.
+/// Writes `H = D (P + springs + Jᵀ part J) D + hold I` to `factor`, which provides the units `D`.
+/// Only Huber terms that are not `saturated` and contacts that have a part contribute.
 pub(crate) fn assemble<'a>(
     p: &FrictionProgram,
     factor: &mut Factor,

@@ -26,26 +26,26 @@ use crate::tolerances::{APART, CANCELS, CLEAR};
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::ops::Range;
 
-/// Most variables and rows of a program for which the search is worth its time.
+/// Largest number of variables and rows of a program for which the search is tried.
 const FEW_ROWS: usize = 80;
-/// Sides of the polygon around the disc.
+/// Number of sides of the polygon around the disc.
 const SIDES: usize = 8;
-/// Most points that are handed to Newton's method.
+/// Largest number of points from which Newton's method is started.
 const TRIES: u32 = 24;
 
-/// How the search ended.
+/// Outcome of the search.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// The caller accepted a point as an answer.
+    /// The caller accepted a point as a solution.
     Point,
-    /// Every case is refuted.
+    /// Every case is infeasible.
     Nothing(Vec<JamCase>),
-    /// The programs are spent, or rounding left a case undecided.
+    /// The limit of linear programs was reached, or rounding left a case undecided.
     Open,
 }
 
-/// The children of `part` in the search, for a contact with `tangents` tangential rows whose slips are branched on; none if it is a
-/// leaf.
+/// Children of `part` in the search; empty for a leaf. The contact has `tangents` tangential rows
+/// whose slip directions are branched on.
 fn split(part: JamPart, tangents: usize) -> Vec<JamPart> {
     match part {
         JamPart::Any => vec![JamPart::Open, JamPart::Closed],
@@ -67,7 +67,8 @@ fn split(part: JamPart, tangents: usize) -> Vec<JamPart> {
     }
 }
 
-/// Number of tangential rows of a contact whose slips are branched on: of segments, and of round cones in a plane.
+/// Number of tangential rows of a contact whose slip directions are branched on: one for segments,
+/// two for round cones in a plane, else 0.
 fn told_apart(p: &FrictionProgram, contact: &Contact) -> usize {
     let rubs = p.units_of(contact).iter().all(|unit| *unit > 0.0);
     match (contact.tangents(), contact.shape) {
@@ -77,13 +78,15 @@ fn told_apart(p: &FrictionProgram, contact: &Contact) -> usize {
     }
 }
 
-/// Vector of length `size` in a tangential direction. Cosines of right angles are exactly zero: a proof may depend on it.
+/// Vector of length `size` in a tangential direction. Cosines of right angles are exactly zero,
+/// because a certificate may depend on it.
 fn direction(angle: f64, size: f64, tangents: usize) -> Vec<f64> {
     let entry = |v: f64| if v.abs() < f64::EPSILON { 0.0 } else { size * v };
     [entry(angle.cos()), entry(angle.sin())][..tangents].to_vec()
 }
 
-/// Friction forces per normal force, over the units of their rows, whose hull contains all those of a part.
+/// Friction forces per normal force, over the units of their rows, whose convex hull contains the
+/// friction forces of a part.
 fn frictions(p: &FrictionProgram, contact: &Contact, part: JamPart) -> Vec<Vec<f64>> {
     let d = contact.tangents();
     let told = told_apart(p, contact);
@@ -99,7 +102,7 @@ fn frictions(p: &FrictionProgram, contact: &Contact, part: JamPart) -> Vec<Vec<f
             let angle = |j: usize| 2.0 * PI * j as f64 / SIDES as f64;
             (0..SIDES).map(|j| direction(angle(j), around, d)).collect()
         }
-        // a cross-polytope around the cube that has all sets in it
+        // the cross-polytope around a cube that contains all friction sets
         _ => {
             let size = if told == 1 { 1.0 } else { d as f64 };
             let corner =
@@ -110,8 +113,8 @@ fn frictions(p: &FrictionProgram, contact: &Contact, part: JamPart) -> Vec<Vec<f
     }
 }
 
-/// The linear program of a case, in `units`: motions, then magnitudes of forces and slips; and the columns of each contact's
-/// forces.
+/// Linear program of a case, in `units`. Its variables are motions, then magnitudes of forces and
+/// slips. Also returns the range of columns of each contact's forces.
 fn polyhedron(
     p: &FrictionProgram,
     units: Units,
@@ -131,7 +134,7 @@ fn polyhedron(
     for spring in p.cones.saturations.iter().filter(|spring| spring.stiffness > 0.0) {
         let (i, limit) = (spring.index as usize, spring.limit / units.force);
         if limit.is_finite() {
-            // any force up to the limit
+            // any force up to the friction limit
             let column = at.push_column();
             at.add(i, column, 1.0);
             at.add_constant(i, limit);
@@ -148,7 +151,7 @@ fn polyhedron(
     (at, forces)
 }
 
-/// Adds the forces and rates of a contact to the program; returns the columns of its forces.
+/// Adds the forces and rates of a contact to the linear program; returns the columns of its forces.
 fn push_contact(
     p: &FrictionProgram,
     units: Units,
@@ -195,7 +198,7 @@ fn push_contact(
     forces
 }
 
-/// The search through the cases of one program.
+/// Search through the cases of one program.
 pub(crate) struct Search<'a> {
     p: &'a FrictionProgram,
     units: Units,
@@ -203,16 +206,18 @@ pub(crate) struct Search<'a> {
     path: Vec<(u32, JamPart)>,
     solver: QpSolver,
     budget: &'a Budget,
-    /// Linear programs that are left, and points for Newton's method.
+    /// Remaining number of linear programs; the next field is that of starting points for Newton's
+    /// method.
     programs: u32,
     tries: u32,
 }
 
-/// Callback for points that may be near an answer, with forces and rates in the rows of the program; true ends the search.
+/// Callback that receives forces and rates, in the rows of the program, of a point that may be near
+/// a solution. True ends the search.
 pub(crate) type Take<'a> = &'a mut dyn FnMut(&[f64], &[f64]) -> bool;
 
 impl<'a> Search<'a> {
-    /// A search with at most `programs` linear programs; `None` if `p` is too large.
+    /// Creates a search with at most `programs` linear programs; `None` if `p` is too large.
     pub fn new(p: &'a FrictionProgram, programs: u32, budget: &'a Budget) -> Option<Self> {
         (p.n() + p.rows <= FEW_ROWS).then(|| Self {
             p,
@@ -226,7 +231,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Searches the present case.
+    /// Searches the current case.
     pub fn run(&mut self, take: Take<'_>) -> Found {
         if self.programs == 0 || self.budget.is_spent() {
             return Found::Open;
@@ -237,7 +242,7 @@ impl<'a> Search<'a> {
             Nearest::Refuted(y) if at.is_refuted_by(&y) => {
                 return Found::Nothing(vec![JamCase { parts: self.path.clone(), y }]);
             }
-            // undecided by rounding: a deeper case may be clearer
+            // undecided because of rounding: split further
             Nearest::Refuted(_) => (0..self.parts.len()).find(|i| !self.split(*i).is_empty()),
             Nearest::Point(v) => {
                 let (worst, forces, rates) = self.worst(&places, &v);
@@ -272,7 +277,8 @@ impl<'a> Search<'a> {
         split(self.parts[i], told_apart(self.p, &self.p.contacts[i]))
     }
 
-    /// The contact furthest from Coulomb's law at a point, of those that can be split, and forces and rates there.
+    /// The contact that violates Coulomb's law most at a point, among those that can be split, with
+    /// forces and rates of all contacts at the point.
     fn worst(&self, places: &[Range<usize>], v: &[f64]) -> (Option<usize>, Vec<f64>, Vec<f64>) {
         let Self { p, units, .. } = self;
         let x: Vec<f64> = v[..p.n()].iter().map(|x| x * units.length).collect();
@@ -305,14 +311,16 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether the cases cover all modes of all contacts, and each is refuted by the program's own numbers.
+/// Whether the cases cover all modes of all contacts, and each is infeasible by the program's own
+/// data.
 pub(crate) fn holds(p: &FrictionProgram, cases: &[JamCase]) -> bool {
     let all: Vec<&JamCase> = cases.iter().collect();
     let mut parts = vec![JamPart::Any; p.contacts.len()];
     is_refuted(p, Units::of(p), &all, 0, &mut parts)
 }
 
-/// Whether cases that agree on their first `depth` splits, which have led to `parts`, refute everything within `parts`.
+/// Whether the cases, which agree on their first `depth` splits, refute everything within `parts`,
+/// the result of these splits.
 fn is_refuted(
     p: &FrictionProgram,
     units: Units,
@@ -344,7 +352,7 @@ fn is_refuted(
     refuted
 }
 
-/// Contacts that some case splits, ascending.
+/// Indices of the contacts that some case splits, ascending.
 pub(crate) fn blamed(cases: &[JamCase]) -> Vec<u32> {
     let mut contacts: Vec<u32> =
         cases.iter().flat_map(|case| &case.parts).map(|(contact, _)| *contact).collect();
@@ -354,7 +362,7 @@ pub(crate) fn blamed(cases: &[JamCase]) -> Vec<u32> {
 }
 
 impl Refutation {
-    /// Whether the proof holds for `program`, by its own numbers.
+    /// Whether the certificate holds for `program`, by its own data.
     pub fn holds(&self, program: &FrictionProgram) -> bool {
         match self {
             Self::Crushed { weights } => crushed(program, weights),
@@ -424,7 +432,8 @@ fn unsupported(p: &FrictionProgram, d: &[f64]) -> bool {
     if !(slope < -CLEAR * terms) {
         return false;
     }
-    // no force within a cone pushes against d: the rates along d lie in the dual cone
+    // no force of the friction cone has negative power along d exactly if the rates along d lie in
+    // the dual cone
     let mut u = vec![0.0; p.rows];
     p.rates(d, &mut u);
     let mut scratch = vec![0.0; 8];

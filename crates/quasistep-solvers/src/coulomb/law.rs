@@ -1,4 +1,4 @@
-//! Coulomb's law, checked contact by contact from the program's own data.
+//! Check of Coulomb's law, contact by contact, from the program's own data.
 
 use crate::coulomb::polytope::{Hull, MOST};
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
@@ -6,58 +6,63 @@ use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode, Outcome}
 use crate::tolerances::DIVERGED;
 use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, RESTS, ROWS, TERMS};
 
-/// Memory of the checks.
+/// Scratch memory of the checks.
 #[derive(Debug, Default)]
 pub(crate) struct Law {
     hull: Hull,
-    /// [`CoulombSettings::rest`](crate::CoulombSettings::rest).
+    /// Rate that counts as zero, [`CoulombSettings::rest`](crate::CoulombSettings::rest).
     pub rest_speed: f64,
     g: Vec<f64>,
     terms: Vec<f64>,
-    /// Sum of the magnitudes of every variable's terms in the balance, without those of contacts.
+    /// For each variable the sum of the magnitudes of its terms of stationarity, without contact
+    /// forces.
     own: Vec<f64>,
-    /// Sum of the magnitudes of every rate's terms.
+    /// For each row the sum of the magnitudes of the terms of its rate.
     rates: Vec<f64>,
     /// Largest entry of every column of the Jacobians, and the curvature of every variable.
     columns: Vec<f64>,
     curvature: Vec<f64>,
-    /// Motion of every variable that its terms in the balance would give, over its curvature: a share of it is rounding.
+    /// For each variable its terms of stationarity over its curvature. A share of this motion is
+    /// rounding.
     rest: Vec<f64>,
 }
 
-/// What still changes from update to update of the multipliers.
+/// Part of the solution that still changes from one multiplier update to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Drift {
     Nothing,
-    /// Forces of redundant contacts whose gaps contradict one another by rounding.
+    /// Forces of linearly dependent contacts whose offsets are inconsistent by rounding.
     Forces,
-    /// A motion that only the proximal term resists, against forces that are rounding.
+    /// Motion in the null space of the cost, against forces that are rounding.
     Motion,
-    /// Rows that contradict one another so that no update of the multipliers improves the answer, where the caller
-    /// says which rate counts as zero.
+    /// Inconsistent rows that no multiplier update improves, where the caller gives a rate that
+    /// counts as zero.
     Rows,
 }
 
-/// Sizes that the errors of an answer are compared with.
+/// Reference sizes for the errors of a solution.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sizes {
-    /// Largest force of a contact, and largest term of a rate.
+    /// Largest force of a contact; the next field is the largest term of a rate.
     pub force: f64,
     pub speed: f64,
-    /// Largest force that the data suggest. Where no contact pushes, the forces of contacts are its rounding.
+    /// Largest force that the data suggest. Where all contact forces vanish, they are compared with
+    /// its rounding.
     pub known: f64,
-    /// Normal force beyond which the answer diverges.
+    /// Normal force beyond which the solution counts as diverging.
     pub most: f64,
-    /// Normal rate that counts as zero: [`CoulombSettings::rest`](crate::CoulombSettings::rest), or less beside a speed that the
-    /// data suggest. Bodies between blocked ones may have no larger rate to compare with.
+    /// Normal rate that counts as zero: [`CoulombSettings::rest`](crate::CoulombSettings::rest), or
+    /// less if the data suggest a speed. If all blocks are blocked there is no larger rate to
+    /// compare with.
     pub still: f64,
-    /// Largest rate that the data suggest: of offsets, or that known forces cause against the curvature.
+    /// Largest rate that the data suggest, from offsets or from known forces over the curvature.
     pub free: f64,
-    /// Largest `terms / √curvature` of a variable: the rounding of displacements in the norm of the stiffness.
+    /// Largest `terms / √curvature` of a variable: the size of displacements in the norm of the
+    /// cost, to which rounding is relative.
     pub load: f64,
 }
 
-/// Support function of the friction set, `h(u_t) = max { −lᵀ u_t : l ∈ F }`.
+/// Support function of the friction set at `−u_t`: `h(u_t) = max { −lᵀ u_t : l ∈ F }`.
 pub(crate) fn support(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
     let units = p.units_of(contact);
     match contact.shape {
@@ -71,14 +76,14 @@ pub(crate) fn support(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f6
     }
 }
 
-/// Largest friction force per normal force: the size of `F`, in rates of its rows.
+/// Upper bound of `h(u_t)` from the sizes of its terms.
 fn slip_size(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
     u_t.iter().zip(p.units_of(contact)).fold(0.0, |m, (u, unit)| m.max((u * unit).abs()))
 }
 
 impl FrictionProgram {
-    /// Residuals of `x` and forces `lambda`, in the rows of the program; `None` if their lengths do
-    /// not fit or a number is not finite.
+    /// Residuals of a motion `x` (length `n`) and forces `lambda` (in the rows of the program).
+    /// `None` if a length does not fit or a number is not finite.
     pub fn residuals(&self, x: &[f64], lambda: &[f64]) -> Option<CoulombResiduals> {
         let finite = x.iter().chain(lambda).all(|v| v.is_finite());
         if x.len() != self.n() || lambda.len() != self.rows || !finite || self.check().is_err() {
@@ -96,7 +101,7 @@ impl FrictionProgram {
 }
 
 impl Law {
-    /// Computes what does not depend on the answer.
+    /// Computes what depends on the program only.
     pub fn prepare(&mut self, p: &FrictionProgram) {
         for v in [&mut self.columns, &mut self.curvature] {
             v.clear();
@@ -121,8 +126,11 @@ impl Law {
         }
     }
 
-    /// Accepts a point and its forces as the answer if the law holds there; true if it does. The residual of what `drifts` may be
-    /// [`CONTRADICTION`] instead of [`LARGEST`]. If the law does not hold, the numbers in `out` have no meaning.
+    /// Accepts a point and its forces as the solution if Coulomb's law holds; returns whether it
+    /// does.
+    ///
+    /// The residual of the part that `drifts` may be as large as [`CONTRADICTION`] instead of
+    /// [`LARGEST`]. If the law does not hold, the numbers in `out` are undefined.
     pub fn accept(
         &mut self,
         p: &FrictionProgram,
@@ -143,8 +151,8 @@ impl Law {
         holds
     }
 
-    /// Whether `out.x` and `out.lambda` are an answer of the prepared program; writes rates, modes and residuals to `out`. With
-    /// `stop` it returns at the first violation.
+    /// Whether `out.x` and `out.lambda` solve the prepared program. Writes rates, modes and
+    /// residuals to `out`. With `stop` it returns at the first violation.
     fn examine(
         &mut self,
         p: &FrictionProgram,
@@ -168,12 +176,12 @@ impl Law {
         };
         let mut holds = true;
         let mut r = CoulombResiduals::default();
-        // balance, variable by variable
+        // stationarity, variable by variable
         self.balance(p, x, lambda);
         let sizes = self.sizes(p, lambda);
         let rest = self.rest_speed;
         let (speed, still, most) = match drifts {
-            // of convex programs that rest, too; but no more than the caller takes for the error of a solved step
+            // the tolerance of convex programs, but no more than the error that the caller accepts
             Drift::Rows => (sizes.speed.max(sizes.free), rest, RESTS * rest),
             _ => (sizes.speed, sizes.still, f64::INFINITY),
         };
@@ -229,8 +237,9 @@ impl Law {
         holds
     }
 
-    /// Largest force of a contact and largest term of a rate, limited to a multiple of those that the
-    /// data suggest: an answer that diverges must not make its own errors look small.
+    /// Largest force of a contact and largest term of a rate, capped at a multiple of the sizes
+    /// that the data suggest, so that a diverging solution does not make its own errors relatively
+    /// small.
     fn sizes(&self, p: &FrictionProgram, lambda: &[f64]) -> Sizes {
         let mut sizes = Sizes { most: f64::INFINITY, ..Sizes::default() };
         sizes.load = self
@@ -246,7 +255,7 @@ impl Law {
                 sizes.speed.max(speed_of(p, i, |r| self.rates[contact.first as usize + r]));
             offset = (0..contact.k as usize).fold(offset, |m, r| m.max(p.b(i, r).abs()));
         }
-        // rates that known forces cause against the curvature, forces that known motion needs
+        // rates that known forces cause over the curvature, and forces that known rates require
         let (mut speed, mut force) = (offset, 0.0_f64);
         for (k, block) in p.cones.blocks.iter().enumerate() {
             for i in 0..block.dim as usize {
@@ -286,12 +295,13 @@ impl Law {
         sizes
     }
 
-    /// Computes `rest`: terms of the balance over the curvature of each variable that has some.
+    /// Computes `rest`: terms of stationarity over the curvature of each variable that has
+    /// curvature.
     fn at_rest(&mut self, p: &FrictionProgram, force: f64) {
         let count = p.contacts.len() as f64;
         self.rest.clear();
         self.rest.extend((0..p.n()).map(|j| {
-            // forces that diverge must not raise the rounding
+            // diverging forces must not increase the rounding
             let most = self.own[j] + count * self.columns[j] * force;
             let curvature = self.curvature[j];
             if curvature > 0.0 { self.terms[j].min(most) / curvature } else { 0.0 }
@@ -309,7 +319,7 @@ impl Law {
         if rate.is_finite() { REST * rate } else { 0.0 }
     }
 
-    /// `P x + c + ∇huber − Jᵀ lambda` into `g`, and its terms.
+    /// Writes `P x + c + ∇huber − Jᵀ lambda` to `g`, and the sums of its terms' magnitudes.
     fn balance(&mut self, p: &FrictionProgram, x: &[f64], lambda: &[f64]) {
         let n = p.n();
         for v in [&mut self.g, &mut self.terms] {
@@ -346,7 +356,8 @@ impl Law {
         }
     }
 
-    /// Distance of a friction force from its set, in the unit of the row with the largest friction.
+    /// Distance of a friction force from its friction set, in the unit of the row with the largest
+    /// friction.
     fn outside(&mut self, p: &FrictionProgram, contact: &Contact, n: f64, t: &[f64]) -> f64 {
         let units = p.units_of(contact);
         let d = t.len();
@@ -376,7 +387,7 @@ impl Law {
     }
 }
 
-/// Sum of the magnitudes of the terms of `u` in a row.
+/// Sum of the magnitudes of the terms of the rate `u` in a row.
 pub(crate) fn row_terms(p: &FrictionProgram, contact: usize, row: usize, x: &[f64]) -> f64 {
     let terms = |(first, J): (usize, &[f64])| {
         J.iter().zip(&x[first..]).map(|(a, b)| (a * b).abs()).sum::<f64>()
@@ -384,20 +395,20 @@ pub(crate) fn row_terms(p: &FrictionProgram, contact: usize, row: usize, x: &[f6
     p.row(contact, row).map(terms).sum::<f64>() + p.b(contact, row).abs()
 }
 
-/// The largest of these `terms` over the rows of a contact, in the unit of the normal one.
+/// Largest of the `terms` over the rows of a contact, in the unit of the normal row.
 pub(crate) fn speed_of(p: &FrictionProgram, contact: usize, terms: impl Fn(usize) -> f64) -> f64 {
     let units = p.units_of(&p.contacts[contact]);
     let mu = units.iter().fold(0.0_f64, |m, unit| m.max(*unit));
-    // a spin turns into a speed by the radius at which it rubs
+    // a spin times the ratio of torsional to tangential friction is a speed
     (0..units.len())
         .filter(|t| units[*t] > 0.0)
         .map(|t| units[t] / mu * terms(t + 1))
         .fold(terms(0), f64::max)
 }
 
-/// Reference speed of the contacts: the largest at `x`, or where the cost alone would take each
-/// variable; a variable without curvature goes as far as the fastest of the others. Where `x` is rounding it must not pass for
-/// slip.
+/// Reference speed of the contacts: the largest at `x`, or where the cost alone would move each
+/// variable. A variable without curvature moves as far as the farthest other variable. The second
+/// part prevents rounding of `x` from counting as slip.
 pub(crate) fn speed_scale(p: &FrictionProgram, x: &[f64]) -> f64 {
     let n = p.n();
     let mut unit = vec![0.0; n];

@@ -1,4 +1,4 @@
-//! Programs with exact Coulomb friction, which no convex program has.
+//! Programs with exact Coulomb friction, which are not convex.
 
 pub(crate) mod factor;
 pub(crate) mod fixed_point;

@@ -46,53 +46,60 @@ use crate::tolerances::newton_of_friction::{
 };
 use crate::tolerances::units::BY_CHANCE;
 
-/// Most Newton steps in all, in addition to one per contact; of one equation; and most updates of the multipliers.
+/// Largest number of Newton steps in all, in addition to one per contact; then that of one
+/// equation, and of multiplier updates.
 const STEPS: u32 = 200;
 const STEPS_PER_UPDATE: u32 = 20;
 const UPDATES: u32 = 20;
-/// Most updates at the largest penalty, in addition to one for every four contacts: an extrapolation needs an update after it.
+/// Largest number of multiplier updates at the largest penalty, in addition to one for every four
+/// contacts. Each extrapolation needs an update after it.
 const STIFF_UPDATES: u32 = EXTRAPOLATIONS;
-/// Most extrapolations of forces that drift.
+/// Largest number of extrapolations of drifting multipliers.
 const EXTRAPOLATIONS: u32 = 40;
-/// Most consecutive steps without a new least residual.
+/// Largest number of consecutive steps without a new least residual.
 const PATIENCE: u32 = 6;
-/// Most consecutive full steps without a new least residual among more than [`MANY_CONTACTS`]: there modes hardly converge.
+/// Largest number of consecutive full steps without a new least residual with more than
+/// [`MANY_CONTACTS`], where modes rarely converge by further steps.
 const HASTE: u32 = 1;
 const MANY_CONTACTS: usize = 100;
-/// Mode of a contact whose derivative differs at every point: a round one that slips, or a pyramid with too many directions to
-/// number its faces.
+/// Mode of a contact whose derivative differs from point to point: a round contact that slips, or a
+/// pyramid with too many directions to number its faces.
 const CURVED: u32 = u32::MAX;
 
-/// Memory of Newton's method.
+/// Newton solver and its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Newton {
     pub factor: Factor,
     hull: Hull,
     /// Units of the variables.
     pub D: Vec<f64>,
-    /// Penalties of normal and tangential rows, per contact, for a penalty of one.
+    /// For each contact the penalty parameters of normal and tangential rows, for a relative
+    /// penalty of 1.
     stiffness: Vec<[f64; 2]>,
-    /// Units of the rows, and weights of the rates in augmented forces for a penalty of one.
+    /// Units of the rows, and weights of the rates in augmented forces for a relative penalty of 1.
     unit: Vec<f64>,
     weight: Vec<f64>,
-    /// Largest known force in scaled variables.
+    /// Largest known force, in scaled variables.
     load: f64,
-    /// Penalty of a contact, over the stiffness with which the bodies resist it.
+    /// Relative penalty: penalty parameter of a contact over the stiffness of the cost along its
+    /// rows.
     penalty: f64,
     pub x: Vec<f64>,
-    /// Forces in the caller's units.
+    /// Contact forces in the caller's units.
     pub lambda: Vec<f64>,
     x_c: Vec<f64>,
-    /// Augmented forces `a`, their projections `z` and the multiplier estimates `z_c`, tangential ones over their units.
+    /// Augmented forces `a`, their projections `z`, and the multiplier estimates `z_c`; tangential
+    /// entries are over their units.
     a: Vec<f64>,
     z: Vec<f64>,
     z_c: Vec<f64>,
     /// Derivatives of the projections, `k × k` each.
     dz: Vec<f64>,
     dz_at: Vec<usize>,
-    /// Per contact its mode, which determines the derivative: 0 for no force, else the face of the friction set.
+    /// Mode of each contact, which determines the derivative: 0 for no force, else the face of the
+    /// friction set. Modes of Huber terms follow.
     modes: Vec<u32>,
-    /// Per contact whether `da` has all rows, not the normal one alone.
+    /// For each contact, whether `da` has all its rows or only the normal one.
     whole: Vec<bool>,
     lasting: Vec<u32>,
     factored: Vec<u32>,
@@ -102,19 +109,19 @@ pub(crate) struct Newton {
     lambda_found: Vec<f64>,
     drift_found: Vec<f64>,
     a_found: Vec<f64>,
-    /// Change of the forces in the last update.
+    /// Change of the forces in the last multiplier update.
     drift: Vec<f64>,
     dx: Vec<f64>,
     da: Vec<f64>,
     columns: Vec<f64>,
     saturated: Vec<i8>,
     homotopy: Homotopy,
-    /// Squared residual at the end of the last equation over that at its start.
+    /// Squared residual at the end of the last equation, over that at its start.
     left: f64,
     pub steps: u32,
     /// Number of breakpoints of all homotopies.
     pub breakpoints: u32,
-    /// Value of `steps` at which a run ends.
+    /// Value of `steps` at which the current run ends.
     last_step: u32,
     methods: CoulombMethods,
     work: Budget,
@@ -124,15 +131,15 @@ pub(crate) struct Newton {
 /// Multiply-adds of the parts of a Newton step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
-    /// The matrix and its factors.
+    /// Assembly and factorisation of the matrix.
     factor: u64,
-    /// A solve with them.
+    /// One solve with the factorisation.
     solve: u64,
-    /// A product of all rows, or of the cost, with a vector.
+    /// One product of all rows, or of the cost, with a vector.
     rows: u64,
 }
 
-/// Where to start: forces and rates of a similar point.
+/// Starting point: forces and rates of a similar point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start<'a> {
     pub lambda: &'a [f64],
@@ -140,8 +147,9 @@ pub(crate) struct Start<'a> {
 }
 
 impl Newton {
-    /// Prepares order of elimination, units and penalties, and takes Newton's among the `methods`. False, with all work spent, if
-    /// there is not enough of it for a factor.
+    /// Computes elimination order, units and penalty parameters, and selects Newton's variants
+    /// among the `methods`. If the remaining work does not suffice for a factorisation, it spends
+    /// it and returns false.
     pub fn prepare(&mut self, p: &FrictionProgram, methods: CoulombMethods, work: &Budget) -> bool {
         let (n, rows) = (p.n(), p.rows);
         self.steps = 0;
@@ -153,7 +161,7 @@ impl Newton {
         }
         self.cost = self.factor.structure.islands.iter().map(|island| island.work).fold(
             Cost { rows: p.cones.P.len() as u64, ..Cost::default() },
-            // LU has two triangular factors where the analysis counts one
+            // LU has two triangular factors, but the analysis counts one
             |sum, work| Cost {
                 factor: sum.factor + 2 * work.factor,
                 solve: sum.solve + work.solve,
@@ -192,7 +200,7 @@ impl Newton {
         self.dz.resize(at, 0.0);
         self.modes.clear();
         self.modes.resize(p.contacts.len(), 0);
-        // reserve what only some solves need
+        // reserve memory that only some solves need
         self.modes.reserve(p.cones.saturations.len());
         self.factored.clear();
         self.factored.reserve(p.contacts.len() + p.cones.saturations.len());
@@ -210,7 +218,8 @@ impl Newton {
         true
     }
 
-    /// From given forces and rates in full steps, until the law accepts a point and its forces; true if it did.
+    /// Newton's method with full steps from given forces and rates, until `holds` accepts a point
+    /// and its forces; returns whether it did.
     pub fn find(
         &mut self,
         p: &FrictionProgram,
@@ -225,7 +234,8 @@ impl Newton {
         found
     }
 
-    /// Penalty continuation from given forces, until the law accepts a point and its forces; true if it did.
+    /// Penalty continuation from given forces, until `holds` accepts a point and its forces;
+    /// returns whether it did.
     pub fn continue_from(
         &mut self,
         p: &FrictionProgram,
@@ -240,8 +250,8 @@ impl Newton {
         found
     }
 
-    /// Whether the last point is an answer by the tolerances of convex programs: where rows contradict one another no update
-    /// improves it.
+    /// Whether the last point satisfies the tolerances of convex programs. Where rows are
+    /// inconsistent, no multiplier update improves it.
     fn stands(&mut self, holds: &mut impl FnMut(&[f64], &[f64], Drift) -> bool) -> bool {
         self.publish();
         holds(&self.x, &self.lambda, Drift::Rows)
@@ -326,8 +336,9 @@ impl Newton {
         }
     }
 
-    /// Solves from `start`, in full steps, until `holds` accepts a point and its forces; true if it did. The last argument of
-    /// `holds` says what drifts.
+    /// Newton's method with full steps from `start`, until `holds` accepts a point and its forces;
+    /// returns whether it did. The last argument of `holds` tells which part of the solution
+    /// drifts.
     fn solve(
         &mut self,
         p: &FrictionProgram,
@@ -337,7 +348,7 @@ impl Newton {
         self.begin(start.lambda);
         self.penalty = PENALTY;
         self.augment_with(start.u);
-        // the start's rates need not be those of its x: correct the first step
+        // the rates of the start may not belong to its x: correct the first step
         self.project(p);
         let (error, _) = self.imbalance(p);
         self.steps += 1;
@@ -350,7 +361,8 @@ impl Newton {
         self.update(p, false, holds)
     }
 
-    /// Starts from `x = 0` and given forces: where the motion is not unique, the answer is near the smallest.
+    /// Starts at `x = 0` with given forces. If the motion is not unique, the solution is then near
+    /// the smallest one.
     fn begin(&mut self, lambda: &[f64]) {
         self.x.fill(0.0);
         self.x_c.fill(0.0);
@@ -362,8 +374,9 @@ impl Newton {
         }
     }
 
-    /// Solves the equation of the present multipliers to a residual of `share` of its largest term. Returns whether the residual is
-    /// down to rounding; `None` if the steps do not converge.
+    /// Solves the equation for the current multiplier estimates, to a residual of `share` of its
+    /// largest term. Returns whether the residual is at rounding level; `None` if the steps do not
+    /// converge.
     fn equation(&mut self, p: &FrictionProgram, share: f64, search: bool) -> Option<bool> {
         self.project(p);
         let (error, size) = self.imbalance(p);
@@ -373,7 +386,8 @@ impl Newton {
         end
     }
 
-    /// Newton steps of [`equation`](Self::equation) from its residual `error` and its largest term `size`.
+    /// Newton steps of [`equation`](Self::equation), from its residual `error` and its largest term
+    /// `size`.
     fn descend(
         &mut self,
         p: &FrictionProgram,
@@ -389,7 +403,7 @@ impl Newton {
             if !error.is_finite() || self.steps >= self.last_step || self.work.is_spent() {
                 return None;
             }
-            // a small residual that no longer shrinks is rounding
+            // a small residual that no longer decreases is rounding
             let stalls = error <= STALLED * size && error > 0.5 * last;
             if error <= share * size || stalls {
                 return Some(stalls || error <= SOLVED * size);
@@ -416,14 +430,16 @@ impl Newton {
                 (error, size) = self.imbalance(p);
             }
             if length <= SHORTEST && error > STALLED * size {
-                // at a kink from which no step leads down
+                // no descent along Newton's direction: a nonsmooth local minimum of the merit
+                // function
                 return None;
             }
         }
         None
     }
 
-    /// Factors the Jacobian, unless it is that of the last step; false if it is singular.
+    /// Factorises the Jacobian, unless it is unchanged since the last step. Returns false if it is
+    /// singular.
     fn refactor(&mut self, p: &FrictionProgram) -> bool {
         if self.factor.done && self.factored == self.modes && !self.modes.contains(&CURVED) {
             return true;
@@ -437,7 +453,7 @@ impl Newton {
         self.factor.factor()
     }
 
-    /// Computes rates and augmented forces of the present point and multipliers.
+    /// Computes rates and augmented forces for the current point and multiplier estimates.
     fn augment(&mut self, p: &FrictionProgram) {
         self.work.spend(self.cost.rows);
         p.rates(&self.x, &mut self.u);
@@ -446,7 +462,7 @@ impl Newton {
         self.u = u;
     }
 
-    /// Computes augmented forces of rates `u` and the present multipliers.
+    /// Computes augmented forces for rates `u` and the current multiplier estimates.
     fn augment_with(&mut self, u: &[f64]) {
         let Self { a, z_c, weight, penalty, .. } = self;
         self.whole.fill(true);
@@ -460,7 +476,8 @@ impl Newton {
         self.g.iter().zip(&self.D).map(|(g, D)| (g * D).powi(2)).sum()
     }
 
-    /// Writes the residual of the balance to `g`; returns its largest entry and its largest term in scaled variables.
+    /// Writes the residual of stationarity to `g`; returns its largest entry and its largest term,
+    /// in scaled variables.
     fn imbalance(&mut self, p: &FrictionProgram) -> (f64, f64) {
         self.work.spend(self.cost.rows);
         let Self { x, g, D, x_c, z, lambda, unit, .. } = self;
@@ -470,7 +487,7 @@ impl Newton {
         p.gradient(x, g);
         let size = g.iter().zip(D.iter()).fold(self.load, |m, (g, D)| m.max((g * D).abs()));
         p.add_forces(-1.0, lambda, g);
-        // rounding of forces that cancel must not move variables without curvature
+        // rounding of cancelling forces must not move variables without curvature
         let force = z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
         for (g, column) in g.iter_mut().zip(&self.columns) {
             if g.abs() <= ROUNDING * column * force {
@@ -486,7 +503,7 @@ impl Newton {
             let force = spring.stiffness * (x[spring.index as usize] - spring.target);
             self.saturated[k] = i8::from(force > spring.limit) - i8::from(force < -spring.limit);
         }
-        // modes of springs follow those of contacts
+        // modes of Huber terms follow those of contacts
         self.modes.truncate(p.contacts.len());
         self.modes.extend(self.saturated.iter().map(|s| (i32::from(*s) + 1) as u32));
         (error, size)

@@ -1,35 +1,36 @@
-//! Projection onto a polytope: side by side for a polygon, in closed form for a segment or a
-//! cross-polytope, else by Wolfe's algorithm.
+//! Projection onto a polytope: in closed form for a segment or a cross-polytope, by a search over
+//! sides for a polygon, else by Wolfe's algorithm.
 //!
 //! P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11 (1976) 128–149.
-//! It ends after finitely many steps with a *corral*: affinely independent vertices whose hull has
-//! the point in its relative interior: the face that Newton's method differentiates on.
+//! The algorithm ends after finitely many steps with a *corral*: affinely independent vertices
+//! whose hull has the projection in its relative interior. This face determines the derivative for
+//! Newton's method.
 
 use crate::tolerances::friction::{DEPENDENT, INSIDE, PRODUCT_ROUNDING};
 
-/// Most dimensions: a contact has at most seven tangential rows.
+/// Largest dimension: a contact has at most seven tangential rows.
 pub(crate) const MOST: usize = 7;
 
-/// The pyramid of four edges along the tangents, in the units of their rows.
+/// Vertices of the four-edge pyramid with edges along the tangents, in the units of their rows.
 const DIAMOND: [f64; 8] = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
 
-/// Memory of a projection, and the face it ended on.
+/// Memory of a projection, and the face that contains the result.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hull {
-    /// Vertices that span the face, by index.
+    /// Indices of the vertices that span the face.
     pub corral: [usize; MOST + 1],
     /// Number of vertices in the corral.
     pub size: usize,
     weights: [f64; MOST + 1],
-    /// Orthonormal directions of the face: `dim` rows of `d` entries; none where `dim` is `d`.
+    /// Orthonormal basis of the face: `dim` rows of `d` entries. Not set if `dim` is `d`.
     pub basis: [[f64; MOST]; MOST],
     pub dim: usize,
 }
 
 impl Hull {
-    /// Writes the point of `r · conv(vertices)` nearest to `w` to `point`.
+    /// Writes the projection of `w` onto `r · conv(vertices)` to `point`.
     ///
-    /// `vertices` is row-major with `d` columns. Where `w` is inside, `dim` is `d`.
+    /// `vertices` is row-major with `d` columns. If `w` is inside, `dim` is `d`.
     pub fn project(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64], point: &mut [f64]) {
         match d {
             1 => self.segment(vertices, r, w[0]),
@@ -39,11 +40,11 @@ impl Hull {
             2 | 3 => self.wolfe::<3>(vertices, d, r, w),
             _ => self.wolfe::<MOST>(vertices, d, r, w),
         }
-        // inside: the simplex that it was found in does not matter
+        // inside: any simplex that contains w will do
         let mut inside = self.size > d;
         if !inside {
             self.span(vertices, d);
-            // from a vertex along the face: exact to rounding, also far outside
+            // from a vertex along the face: exact up to rounding, also for distant w
             let from = &vertices[self.corral[0] * d..][..d];
             for (point, from) in point.iter_mut().zip(from) {
                 *point = r * from;
@@ -63,7 +64,7 @@ impl Hull {
         }
     }
 
-    /// The face of a segment: all of it, or an end.
+    /// Finds the face of a segment: the whole segment, or an end.
     fn segment(&mut self, vertices: &[f64], r: f64, w: f64) {
         let end = |sign: f64| {
             let further = |a: usize, v: &f64| sign * v > sign * vertices[a];
@@ -79,7 +80,7 @@ impl Hull {
         }
     }
 
-    /// The face of [`DIAMOND`]: the side or the vertex of the quadrant that `w` is in.
+    /// Finds the face of [`DIAMOND`]: the side or the vertex in the quadrant of `w`.
     fn diamond(&mut self, r: f64, w: &[f64]) {
         let (a, b) = (w[0].abs(), w[1].abs());
         let (along, across) = (if w[0] < 0.0 { 2 } else { 0 }, if w[1] < 0.0 { 3 } else { 1 });
@@ -91,13 +92,14 @@ impl Hull {
         } else if b - a > r {
             (self.size, self.corral[0]) = (1, across);
         } else {
-            // from the one to the next, counter-clockwise
+            // vertices in counter-clockwise order
             let first = if (along + 1) % 4 == across { along } else { across };
             (self.size, self.corral[0], self.corral[1]) = (2, first, (first + 1) % 4);
         }
     }
 
-    /// The face of a polygon whose vertices are in order; false, with nothing done, if they are not.
+    /// Finds the face of a polygon whose vertices are in order. Returns false, without effect, if
+    /// they are not.
     fn polygon(&mut self, vertices: &[f64], r: f64, w: &[f64]) -> bool {
         let (points, _) = vertices.as_chunks::<2>();
         let n = points.len();
@@ -112,7 +114,7 @@ impl Hull {
         if !(0..n).all(|j| cross(side(j), side((j + 1) % n)) > 0.0) {
             return false;
         }
-        // the side of which w is furthest outside has the nearest point, or ends at it
+        // the side that w is farthest outside of contains the projection, or ends at it
         let mut outside = false;
         for j in 0..n {
             let e = side(j);
@@ -130,7 +132,8 @@ impl Hull {
                 (self.size, self.corral[0], self.corral[1]) = (2, j, (j + 1) % n);
                 return true;
             }
-            // before the start of this side: the vertex, unless the side before has it
+            // before the start of this side: the projection is the vertex, unless it lies on the
+            // previous side
             let there = [to[0] + r * before[0], to[1] + r * before[1]];
             let past = before[0] * there[0] + before[1] * there[1];
             if past > r * (before[0] * before[0] + before[1] * before[1])
@@ -148,10 +151,11 @@ impl Hull {
         true
     }
 
-    /// The face of a cross-polytope, the hull of all `±e_i`, for example of a pyramid of four edges with spin; false, with
-    /// nothing done, for another set.
+    /// Finds the face of a cross-polytope, the hull of all `±e_i`, for example of a pyramid of four
+    /// edges with spin. Returns false, without effect, for another set.
     ///
-    /// Soft thresholding: the entries of `w` shrink by a common amount, to zero at most, so that their magnitudes sum to `r`.
+    /// Soft thresholding: the magnitudes of all entries of `w` shrink by a common amount, but not
+    /// below zero, so that they sum to `r`.
     fn cross(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64]) -> bool {
         if vertices.len() != 2 * d * d {
             return false;
@@ -189,7 +193,7 @@ impl Hull {
             left = (sum - r) / self.size as f64;
         }
         if left <= 0.0 {
-            // within: any simplex
+            // inside: any simplex
             self.size = d + 1;
         }
         true
@@ -197,7 +201,7 @@ impl Hull {
 
     fn wolfe<const D: usize>(&mut self, vertices: &[f64], d: usize, r: f64, w: &[f64]) {
         let count = vertices.len() / d;
-        // vertices as seen from w
+        // vertices relative to w
         let seen = |j: usize| {
             let mut p = [0.0; D];
             for (p, (v, w)) in p.iter_mut().zip(vertices[j * d..][..d].iter().zip(w)) {
@@ -219,7 +223,8 @@ impl Hull {
         self.corral[0] = nearest;
         self.weights[0] = 1.0;
         let rounding = PRODUCT_ROUNDING * largest;
-        // every major step lowers the distance, so it ends; the bound is for rounding
+        // every major cycle decreases the distance, so the loop ends; the bound guards against
+        // rounding
         for _ in 0..10 * (count + d) {
             let x = self.mean(&seen);
             let size = dot(&x, &x);
@@ -251,11 +256,12 @@ impl Hull {
         x
     }
 
-    /// Minor cycle: moves towards the nearest point of the corral's affine hull. True if it gets there, false if a vertex left.
+    /// Minor cycle: moves towards the point of the corral's affine hull nearest to `w`. Returns
+    /// true if it gets there, false if a vertex left the corral.
     fn minor_cycle<const D: usize>(&mut self, seen: &impl Fn(usize) -> [f64; D]) -> bool {
         let n = self.size;
         let Some(target) = self.affine(seen) else {
-            // the new vertex depends on the others up to rounding
+            // the new vertex depends affinely on the others up to rounding
             self.size -= 1;
             let sum: f64 = self.weights[..self.size].iter().sum();
             self.weights[..self.size].iter_mut().for_each(|w| *w /= sum);
@@ -286,7 +292,8 @@ impl Hull {
         }
     }
 
-    /// Weights of the point of the affine hull nearest to the origin; `None` if it is no simplex.
+    /// Barycentric coordinates of the point of the corral's affine hull nearest to the origin;
+    /// `None` if the corral is affinely dependent.
     fn affine<const D: usize>(&self, seen: &impl Fn(usize) -> [f64; D]) -> Option<[f64; MOST + 1]> {
         let n = self.size;
         let first = seen(self.corral[0]);
@@ -331,7 +338,7 @@ impl Hull {
         Some(weights)
     }
 
-    /// Orthonormal directions of the face.
+    /// Computes an orthonormal basis of the face.
     fn span(&mut self, vertices: &[f64], d: usize) {
         self.dim = 0;
         let row = |j: usize| &vertices[j * d..(j + 1) * d];
@@ -366,7 +373,7 @@ impl Hull {
 mod tests {
     use super::*;
 
-    /// The nearest point of a polygon's boundary or inside, by trying every side.
+    /// Projection onto a polygon by a search over all sides, for comparison.
     fn slow(vertices: &[[f64; 2]], w: [f64; 2]) -> [f64; 2] {
         let n = vertices.len();
         let mut inside = true;
@@ -405,7 +412,7 @@ mod tests {
             let (mut point, mut expected) = ([0.0; MOST], [0.0; MOST]);
             hull.project(&vertices, d, r, &w, &mut point[..d]);
             assert!(other.cross(&vertices, d, r, &w));
-            // a vertex more, inside, makes it a polytope like any other
+            // an additional interior vertex selects the general algorithm
             vertices.extend(vec![0.0; d]);
             other.project(&vertices, d, r, &w, &mut expected[..d]);
             for (a, b) in point.iter().zip(&expected) {
@@ -464,7 +471,7 @@ mod tests {
     #[test]
     fn the_diamond_is_the_polygon_that_it_is() {
         let (mut hull, mut other) = (Hull::default(), Hull::default());
-        // the same one from another vertex on
+        // the same diamond with its vertices rotated
         let turned = [0.0, 1.0, -1.0, 0.0, 0.0, -1.0, 1.0, 0.0];
         for i in -12..=12_i32 {
             for j in -12..=12_i32 {

@@ -1,6 +1,6 @@
 //! Products with the Jacobians of all contacts.
 
-#![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instructions
+#![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instruction set
 
 use crate::cone::kernels::{Simd, kernel, lanes};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
@@ -24,7 +24,8 @@ kernel! {
 }
 
 kernel! {
-    /// `u = J x` of all contacts; of those that are not `whole` the normal row only, and 0 in their others.
+    /// `u = J x` of all contacts. For contacts that are not `whole` only the normal row is
+    /// computed; their other entries are set to 0.
     whole_rows_times(
         p: &ConeProgram,
         contacts: &[Contact],
@@ -65,7 +66,7 @@ kernel! {
 }
 
 kernel! {
-    /// Applies rank-one changes to a solution: `v ← v − over (q · v) h` for one after another.
+    /// Applies rank-one changes to a solution, one after another: `v ← v − over (q · v) h`.
     take_off(p: &FrictionProgram, changes: &[Change], q: &[f64], h: &[f64], v: &mut [f64]) {
         for (change, h) in changes.iter().zip(h.chunks_exact(v.len())) {
             let share = change.over * along(p, change.contact, &q[change.first..], v);
@@ -76,8 +77,8 @@ kernel! {
     }
 }
 
-/// Rank-one change of an inverse, `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`. The entries of `q` in the blocks of `contact` begin at `first`, all
-/// others are zero.
+/// Rank-one change of an inverse, `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`. The nonzero entries of `q` are those
+/// in the blocks of `contact`, stored from index `first` on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub contact: usize,
@@ -85,7 +86,7 @@ pub(crate) struct Change {
     pub over: f64,
 }
 
-/// `qᵀ v`, where `q` has entries in the blocks of a contact alone.
+/// `qᵀ v`, where `q` is nonzero only in the blocks of a contact.
 #[inline(always)]
 pub(crate) fn along(p: &FrictionProgram, contact: usize, q: &[f64], v: &[f64]) -> f64 {
     let mut at = 0;
@@ -123,7 +124,8 @@ kernel! {
     }
 }
 
-/// `K` rows of a cone's Jacobian, from `row` on, times `x`; with `TERMS` the sums of the terms' magnitudes.
+/// `K` rows of a cone's Jacobian, from row `row` on, times `x`. With `TERMS`, the sums of the
+/// terms' magnitudes instead.
 #[inline(always)]
 pub(super) fn times<S: Simd, const K: usize, const TERMS: bool>(
     p: &ConeProgram,
@@ -139,7 +141,7 @@ pub(super) fn times<S: Simd, const K: usize, const TERMS: bool>(
         let block = &p.blocks[side.block as usize];
         let x = &x[block.first as usize..];
         for c in (0..block.stride as usize).step_by(LANES) {
-            // a lane may reach into the next block, where the rows have zeros
+            // a lane may extend into the next block, where the row is padded with zeros
             let mut end = [0.0; LANES];
             let x = x[c..].first_chunk().unwrap_or_else(|| {
                 end[..x.len() - c].copy_from_slice(&x[c..]);
@@ -166,7 +168,7 @@ pub(super) fn times<S: Simd, const K: usize, const TERMS: bool>(
     u[..K].copy_from_slice(&S::to_array(S::sums(four))[..K]);
 }
 
-/// `g += s Jᵀ lambda` of `K` rows of a cone's Jacobian, from `row` on.
+/// `g += s Jᵀ lambda` for `K` rows of a cone's Jacobian, from row `row` on.
 #[inline(always)]
 fn add<S: Simd, const K: usize>(
     p: &ConeProgram,

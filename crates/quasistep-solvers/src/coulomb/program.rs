@@ -1,4 +1,4 @@
-//! The problem: a cost in blocks, and contacts with Coulomb friction.
+//! Friction program: a cost in blocks, and contacts with Coulomb friction.
 
 use crate::cone::kernels::Isa;
 use crate::cone::program::ConeData;
@@ -33,7 +33,7 @@ pub struct FrictionProgram {
     pub(crate) contacts: Vec<Contact>,
     /// Number of rows of all contacts.
     pub(crate) rows: usize,
-    /// Vertices of friction sets, `tangents` entries each, one contact after another.
+    /// Vertices of the friction sets, `tangents` entries each, one contact after another.
     pub(crate) vertices: Vec<f64>,
     /// Units of the tangential rows, one contact after another.
     pub(crate) units: Vec<f64>,
@@ -41,54 +41,54 @@ pub struct FrictionProgram {
     edges: Vec<f64>,
 }
 
-/// Set `F` of friction forces at a normal force of one.
+/// Friction set `F`: the friction forces at a normal force of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Friction<'a> {
-    /// No friction: one row, the normal one. A bound of a variable is such a contact.
+    /// No friction: a single normal row. A bound of a variable is such a contact.
     None,
-    /// The ellipsoid `Σ_r (l_r / mu_r)² ≤ 1`: a disc for `[mu, mu]`, with slip and spin for
-    /// `[mu, mu, mu_spin]`. One entry for every tangential row: with a single one it is a segment, like
-    /// a diamond or a box. Trinkle05 (4).
+    /// The ellipsoid `Σ_r (l_r / mu_r)² ≤ 1`, with one entry for every tangential row. `[mu, mu]`
+    /// is a disc; `[mu, mu, mu_spin]` includes torsional friction. A single entry gives a segment,
+    /// like a diamond or a box. Trinkle05 (4).
     Round(&'a [f64]),
-    /// Convex hull of 0 and `mu d_j`: the pyramid of Trinkle05 (13) and Pang21 (1), with any number of
-    /// directions that positively span the tangent plane.
+    /// Pyramid: the convex hull of 0 and `mu d_j`, for any number of directions `d_j` that
+    /// positively span the tangent plane. Trinkle05 (13) and Pang21 (1).
     Diamond {
         /// Coefficient of friction.
         mu: f64,
-        /// The directions `d_j`, row-major with `tangents` columns.
+        /// Directions `d_j`, row-major with `tangents` columns.
         directions: &'a [f64],
         /// Number of tangential rows.
         tangents: usize,
     },
-    /// The box `|l_r| ≤ mu_r`. Trinkle05 (33): another model than the diamond with directions along the
-    /// rows, which is the convex hull of the middles of its sides.
+    /// The box `|l_r| ≤ mu_r`. Trinkle05 (33). The diamond with directions along the rows is a
+    /// different set: the convex hull of the midpoints of the box's sides.
     Box(&'a [f64]),
 }
 
 /// Shape of a friction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// A ball in tangential rows over their units.
+    /// Ball, in tangential rows over their units.
     Round,
-    /// A polytope with this number of vertices, in tangential rows over their units.
+    /// Polytope with this number of vertices, in tangential rows over their units.
     Polytope(u32),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contact {
     pub shape: Shape,
-    /// Rows: 1 and the tangential ones.
+    /// Number of rows: the normal row and the tangential ones.
     pub k: u32,
-    /// First row.
+    /// Index of its first row.
     pub first: u32,
-    /// First unit in `units`.
+    /// Index of its first unit in `units`.
     pub units_at: u32,
-    /// First vertex entry in `vertices`.
+    /// Index of its first vertex entry in `vertices`.
     pub vertices_at: u32,
 }
 
 impl Contact {
-    /// Its entries in `u` and `lambda`.
+    /// Range of its entries in `u` and `lambda`.
     pub fn rows(&self) -> std::ops::Range<usize> {
         self.first as usize..(self.first + self.k) as usize
     }
@@ -99,13 +99,15 @@ impl Contact {
 }
 
 impl FrictionProgram {
-    /// A program without variables.
+    /// A program without variables and contacts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Removes everything and starts with blocks of these sizes and zero cost. A block that a contact acts on needs at least one
-    /// variable, else the solve ends with [`Reason::Dimensions`].
+    /// Removes all contacts and Huber terms, and starts with blocks of these sizes and zero cost.
+    ///
+    /// Every block that a contact acts on needs at least one variable; otherwise the solve ends
+    /// with [`Reason::Dimensions`].
     pub fn reset(&mut self, dims: impl IntoIterator<Item = usize>) {
         self.cones.reset(dims);
         self.contacts.clear();
@@ -115,28 +117,30 @@ impl FrictionProgram {
         self.negative = false;
     }
 
-    /// Row `row` of the cost of a block; write the whole row, both triangles.
+    /// Row `row` of the cost of a block, one entry per variable of the block. Both triangles must
+    /// be written.
     pub fn P(&mut self, block: usize, row: usize) -> &mut [f64] {
         self.cones.P(block, row)
     }
 
-    /// The linear cost of a block: minus the known forces on it.
+    /// Linear cost of a block, one entry per variable: the negative of the known forces on it.
     pub fn c(&mut self, block: usize) -> &mut [f64] {
         self.cones.c(block)
     }
 
-    /// Adds a spring with limited force; its index counts through all blocks.
+    /// Adds a Huber term. Its index counts the variables of all blocks.
     pub fn push_saturation(&mut self, saturation: Saturation) {
         self.cones.push_saturation(saturation);
     }
 
-    /// Adds a contact over `blocks`, which must be distinct: row 0 of its Jacobian and offset is the
-    /// normal one, the others are tangential. At most 8 rows: more end the solve with
-    /// [`Reason::Dimensions`].
+    /// Adds a contact over distinct `blocks`.
+    ///
+    /// Row 0 of its Jacobian and offset is the normal one, the others are tangential. More than 8
+    /// rows end the solve with [`Reason::Dimensions`].
     ///
     /// # Panics
     ///
-    /// If `directions` do not fit `tangents`, or a block does not exist.
+    /// If the length of `directions` does not fit `tangents`, or a block does not exist.
     pub fn push_contact(&mut self, friction: Friction<'_>, blocks: &[u32]) -> ConeMut<'_> {
         let (units_at, vertices_at) = (self.units.len() as u32, self.vertices.len() as u32);
         self.edges.clear();
@@ -199,7 +203,7 @@ impl FrictionProgram {
                 cones.push_cone(Cone::Round(&E[..k]), k, blocks)
             }
             _ => {
-                // from tangential edges to rows (1, edge); without friction they coincide
+                // edges of the cone are rows (1, edge); without friction they coincide
                 let flat = edges.iter().all(|e| *e == 0.0);
                 let count = if flat || tangents == 0 { 1 } else { edges.len() / tangents };
                 edges.resize(count * tangents, 0.0);
@@ -213,17 +217,18 @@ impl FrictionProgram {
         }
     }
 
-    /// A spring with limited force, to write.
+    /// Mutable Huber term `k`.
     pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
         self.cones.saturation_mut(k)
     }
 
-    /// Jacobian and offset of a contact, to write.
+    /// Mutable view of the Jacobian and offset of a contact.
     pub fn contact_mut(&mut self, contact: usize) -> ConeMut<'_> {
         self.cones.cone_mut(contact)
     }
 
-    /// Appends the vertices of a polytope, in the units of its rows; 0 only if it is the only one.
+    /// Appends the vertices of a polytope, in the units of its rows. The vertex 0 is omitted unless
+    /// it is the only one.
     fn push_vertices(&mut self, tangents: usize, units_at: usize) {
         let at = self.vertices.len();
         let units = &self.units[units_at..];
@@ -241,7 +246,8 @@ impl FrictionProgram {
         }
     }
 
-    /// Anitescu's convex relaxation: the same blocks, contacts as cones `u_n ≥ max_{l ∈ F} −lᵀ u_t`.
+    /// Anitescu's convex relaxation: the same blocks, and contacts as cones `u_n ≥ max_{l ∈ F} −lᵀ
+    /// u_t`.
     pub fn relaxation(&self) -> &ConeProgram {
         &self.cones
     }
@@ -261,12 +267,12 @@ impl FrictionProgram {
         self.contacts.len()
     }
 
-    /// Entries of `u` and `lambda` that belong to a contact.
+    /// Range of a contact's entries in `u` and `lambda`.
     pub fn rows_of(&self, contact: usize) -> std::ops::Range<usize> {
         self.contacts[contact].rows()
     }
 
-    /// Units of the tangential rows of a contact: the largest friction force along each.
+    /// Units of the tangential rows of a contact: the largest friction force along each row.
     pub(crate) fn units_of(&self, contact: &Contact) -> &[f64] {
         &self.units[contact.units_at as usize..][..contact.tangents()]
     }
@@ -287,7 +293,8 @@ impl FrictionProgram {
         &self.cones.cones[contact]
     }
 
-    /// Parts of row `row` of a contact's Jacobian: first variable and entries, block by block.
+    /// Nonzero parts of row `row` of a contact's Jacobian: for each block its first variable and
+    /// entries.
     pub(crate) fn row(&self, contact: usize, row: usize) -> impl Iterator<Item = (usize, &[f64])> {
         let cone = &self.cones.cones[contact];
         let J = &self.cones.J[cone.J_at as usize + row * cone.width as usize..];
@@ -312,7 +319,8 @@ impl FrictionProgram {
         terms_of_rows(Isa::detect(), &self.cones, &self.contacts, x, terms);
     }
 
-    /// `u = J x`; of contacts that are not `whole` the normal row only, and 0 in their others.
+    /// `u = J x`. For contacts that are not `whole` only the normal row is computed; their other
+    /// entries are set to 0.
     pub(crate) fn whole_changes(&self, x: &[f64], whole: &[bool], u: &mut [f64]) {
         whole_rows_times(Isa::detect(), &self.cones, &self.contacts, whole, x, u);
     }
@@ -336,7 +344,7 @@ impl FrictionProgram {
         }
     }
 
-    /// Checks the data, except whether `P` is semidefinite.
+    /// Checks sizes and finiteness, but not whether `P` is semidefinite.
     pub(crate) fn check(&self) -> Result<(), Reason> {
         self.cones.check_sizes()?;
         self.cones.check_numbers()?;
@@ -353,14 +361,15 @@ pub(crate) fn dot_short(row: &[f64], x: &[f64]) -> f64 {
     row.iter().zip(x).map(|(a, b)| a * b).sum()
 }
 
-/// Whether the vertices have 0 in their convex hull, as directions that positively span do.
+/// Whether the convex hull of the vertices contains 0, as it does if the directions positively span
+/// the tangent plane.
 fn balanced(vertices: &[f64], tangents: usize) -> bool {
     let mut hull = crate::coulomb::polytope::Hull::default();
     let mut point = [0.0; 8];
     if !vertices.iter().all(|v| v.is_finite()) || tangents > 7 {
         return true;
     }
-    // their mean is in the hull, and 0 for evenly spread directions
+    // their mean is in the hull, and it is 0 for evenly spread directions
     let sum = |t: usize| vertices.iter().skip(t).step_by(tangents).sum::<f64>();
     if (0..tangents).all(|t| sum(t).abs() <= NONE) {
         return true;

@@ -21,7 +21,7 @@ pub(crate) fn is_polyhedral(p: &FrictionProgram) -> bool {
     p.contacts.iter().all(|c| c.shape != Shape::Round)
 }
 
-/// Vertices that count as directions: all but 0.
+/// Vertices that are directions: all but 0.
 pub(crate) fn directions<'a>(
     p: &'a FrictionProgram,
     contact: &'a Contact,
@@ -30,7 +30,8 @@ pub(crate) fn directions<'a>(
     p.vertices_of(contact).chunks_exact(tangents).filter(|v| v.iter().any(|v| *v != 0.0))
 }
 
-/// First pair of every contact and, last, the number of all contacts' pairs, which those of springs follow.
+/// Writes the index of the first pair of every contact and, last, the number of all contacts'
+/// pairs. Pairs of Huber terms follow.
 fn first_pairs(p: &FrictionProgram, firsts: &mut Vec<u32>) {
     firsts.clear();
     let mut pairs = 0;
@@ -42,20 +43,21 @@ fn first_pairs(p: &FrictionProgram, firsts: &mut Vec<u32>) {
     firsts.push(pairs);
 }
 
-/// Rows of the problem; `firsts` gets the first pair of every contact.
+/// Number of rows of the problem; writes the index of the first pair of every contact to `firsts`.
 pub(crate) fn size(p: &FrictionProgram, firsts: &mut Vec<u32>) -> usize {
     first_pairs(p, firsts);
     p.n() + firsts[p.contacts.len()] as usize + 2 * limited(p).count()
 }
 
-/// Springs with a stiffness and a finite limit.
+/// Huber terms with a positive stiffness and a finite limit.
 fn limited(p: &FrictionProgram) -> impl Iterator<Item = &crate::Saturation> {
     p.cones.saturations.iter().filter(|s| s.stiffness > 0.0 && s.limit.is_finite())
 }
 
-/// Writes the problem in `units`; `firsts` gets the first pair of every contact.
+/// Writes the problem in `units`, and the index of the first pair of every contact to `firsts`.
 ///
-/// With `x = length x'` and `beta = force beta'`, balance over `force` and rates over `length`, Jacobians do not change.
+/// With `x = length x'` and `beta = force beta'`, stationarity over `force` and rates over
+/// `length`, Jacobians do not change.
 pub(crate) fn write(p: &FrictionProgram, units: Units, lcp: &mut Lcp, firsts: &mut Vec<u32>) {
     let n = p.n();
     let Units { force, length } = units;
@@ -109,7 +111,8 @@ pub(crate) fn write(p: &FrictionProgram, units: Units, lcp: &mut Lcp, firsts: &m
     }
 }
 
-/// Adds `f` times a row of a contact to row `at` of the problem, and to column `at` of the balance.
+/// Adds `f` times a row of a contact to row `at` of the problem, and its transpose to column `at`
+/// of the stationarity rows.
 fn add_row(
     p: &FrictionProgram,
     length: f64,
@@ -133,7 +136,7 @@ fn add_row(
     }
 }
 
-/// Pairs that are active at given forces and rates.
+/// Indices of the pairs that are active at given forces and rates.
 pub(crate) fn active_pairs(
     p: &FrictionProgram,
     firsts: &[u32],
@@ -173,7 +176,7 @@ pub(crate) fn active_pairs(
             }
             continue;
         }
-        // a sticking contact: directions along its friction, at most as many as fix it
+        // sticking contact: directions near its friction force, at most as many as determine it
         let first = active.len();
         for (j, v) in directions(p, contact).enumerate() {
             let pull: f64 = v.iter().zip(lambda_t).map(|(v, l)| v * l).sum();
@@ -199,7 +202,8 @@ pub(crate) fn active_pairs(
     }
 }
 
-/// Converts multipliers of the problem's rows in `units` to the caller's, up to a factor.
+/// Converts multipliers of the problem's rows in `units` to the caller's units, up to a common
+/// factor.
 pub(crate) fn rows_in_units(p: &FrictionProgram, units: Units, firsts: &[u32], y: &mut [f64]) {
     let Units { force, length } = units;
     for (i, contact) in p.contacts.iter().enumerate() {
@@ -210,7 +214,7 @@ pub(crate) fn rows_in_units(p: &FrictionProgram, units: Units, firsts: &[u32], y
     }
 }
 
-/// Contact forces of a solution of the problem.
+/// Computes the contact forces of a solution of the problem.
 pub(crate) fn forces(p: &FrictionProgram, firsts: &[u32], z: &[f64], lambda: &mut [f64]) {
     for (i, contact) in p.contacts.iter().enumerate() {
         let at = contact.first as usize;
@@ -225,7 +229,7 @@ pub(crate) fn forces(p: &FrictionProgram, firsts: &[u32], z: &[f64], lambda: &mu
     }
 }
 
-/// The contact of a pair; `None` for one of a spring.
+/// The contact to which a pair belongs; `None` for a pair of a Huber term.
 pub(crate) fn contact_of(firsts: &[u32], pair: u32) -> Option<u32> {
     let contacts = firsts.len() - 1;
     (pair < firsts[contacts]).then(|| firsts.partition_point(|f| *f <= pair) as u32 - 1)

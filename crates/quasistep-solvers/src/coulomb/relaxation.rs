@@ -1,14 +1,16 @@
-//! The convex relaxation of exact friction, with forces and rates of moderate size.
+//! Convex relaxation of exact friction, with forces and rates scaled to moderate size.
 //!
-//! Coulomb's law is `lambda ∈ K ⊥ (u_n + h(u_t), u_t) ∈ K*` (G. De Saxcé and Z.-Q. Feng, "The bipotential
-//! method", Mathematical and Computer Modelling 28 (1998) 225–245): the relaxation leaves out `h(u_t)`, by which sliding
-//! contacts float there. Where the cones are inconsistent but the gaps are not, gaps widened by `h(u_t)` are feasible.
+//! Coulomb's law is `lambda ∈ K ⊥ (u_n + h(u_t), u_t) ∈ K*` (G. De Saxcé and Z.-Q. Feng, "The
+//! bipotential method", Mathematical and Computer Modelling 28 (1998) 225–245). The relaxation
+//! omits `h(u_t)`, so its sliding contacts separate at the rate `h(u_t)`. Where the cones are
+//! inconsistent but the gaps are not, gaps widened by `h(u_t)` are feasible.
 //!
-//! With `h(u_t)` replaced by numbers `s`, one per contact, Coulomb's law is that of a convex program with gaps wider by `s`. Where
-//! its answer slips with `h(u_t) = s` it is the answer of the exact law: a fixed point of `s ↦ h(u_t(s))`, which exists where the
-//! cost is positive definite and rest satisfies the gaps (V. Acary, F. Cadoux, C. Lemaréchal and J. Malick, "A formulation of the
-//! linear discrete Coulomb friction problem via convex optimization", ZAMM 91 (2011) 155–175). The first program, with `s = 0`,
-//! is the relaxation.
+//! With `h(u_t)` replaced by numbers `s`, one per contact, Coulomb's law becomes the optimality
+//! condition of a convex program with gaps wider by `s`. If its solution satisfies `h(u_t) = s`, it
+//! solves the exact law: a fixed point of `s ↦ h(u_t(s))`. A fixed point exists if the cost is
+//! positive definite and zero rates satisfy the gaps (V. Acary, F. Cadoux, C. Lemaréchal and J.
+//! Malick, "A formulation of the linear discrete Coulomb friction problem via convex optimization",
+//! ZAMM 91 (2011) 155–175). The first program, with `s = 0`, is the relaxation.
 
 use crate::budget::Budget;
 use crate::coulomb::fixed_point::FixedPoint;
@@ -18,8 +20,8 @@ use crate::coulomb::solution::CoulombWarm;
 use crate::tolerances::MODERATE;
 use crate::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status, WarmStart};
 
-/// Units in which forces and rates of a program are of moderate size, where those of the caller are far from
-/// it: 1, or a power of two.
+/// Units in which forces and rates of a program are of moderate size. They are 1 if the caller's
+/// already are, else powers of two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
     pub force: f64,
@@ -33,11 +35,11 @@ impl Default for Units {
 }
 
 impl Units {
-    /// Units of a program.
+    /// Computes the units of a program.
     pub fn of(p: &FrictionProgram) -> Self {
         let largest = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let (c, b, P) = (largest(&p.cones.c), largest(&p.cones.b), largest(&p.cones.P));
-        // a size that is zero follows from the other by the stiffness
+        // if one size is zero, it follows from the other and the stiffness
         let length = if b > 0.0 || P == 0.0 { b } else { c / P };
         let force = if c > 0.0 { c } else { P * length };
         let unit = |size: f64| {
@@ -48,12 +50,13 @@ impl Units {
     }
 }
 
-/// Counts the work of an inner solve. If that ended with [`Reason::Work`] the whole budget is spent.
+/// Adds the work of an inner solve to the budget. If the inner solve ended with [`Reason::Work`],
+/// the whole budget is spent.
 pub(crate) fn spend(budget: &Budget, work: u64, reason: Option<Reason>) {
     budget.spend(work + u64::from(reason == Some(Reason::Work)));
 }
 
-/// Memory of the relaxation.
+/// Relaxation solver and its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Relaxation {
     units: Units,
@@ -62,24 +65,24 @@ pub(crate) struct Relaxation {
     pub answer: Solution,
     z: Vec<f64>,
     s: Vec<f64>,
-    /// De Saxcé's corrections: by so much the gap of each contact is wider than the program's.
+    /// De Saxcé's corrections: the amount by which the gap of each contact is widened.
     wider: Vec<f64>,
     path: FixedPoint,
-    /// Forces and rates of the answer, in the rows of the friction program.
+    /// Forces and rates of the solution, in the rows of the friction program.
     pub lambda: Vec<f64>,
     pub u: Vec<f64>,
     /// Scratch: blocks of one contact.
     blocks: Vec<u32>,
-    /// Convex programs solved.
+    /// Number of convex programs solved.
     pub solved: u32,
     budget: Budget,
-    /// [`Settings::rest`] in units of the program.
+    /// Violation that counts as zero, [`Settings::rest`], in units of the program.
     rest: f64,
 }
 
 impl Relaxation {
-    /// Solves the relaxation, from multipliers and slacks of a similar one if given, with gaps wider by the slips of a similar answer
-    /// if they are wanted.
+    /// Solves the relaxation, warm-started from the multipliers and slacks of a similar one if
+    /// given. If asked for, gaps are widened by the slips of a similar solution.
     pub fn start(
         &mut self,
         p: &FrictionProgram,
@@ -120,7 +123,8 @@ impl Relaxation {
         self.solve(p);
     }
 
-    /// Solves the relaxation with gaps widened by `h(u_t)` at the answer of [`normals`](Self::normals), which makes it feasible.
+    /// Solves the relaxation with gaps widened by `h(u_t)` at the point of
+    /// [`normals`](Self::normals), which makes it feasible.
     pub fn widen(&mut self, p: &FrictionProgram) {
         p.rates(&self.answer.x, &mut self.u);
         for ((wider, contact), u) in
@@ -131,12 +135,13 @@ impl Relaxation {
         self.solve(p);
     }
 
-    /// Whether the last program was the relaxation itself.
+    /// Whether the last program was the relaxation without widened gaps.
     pub fn is_plain(&self) -> bool {
         self.wider.iter().all(|wider| *wider == 0.0)
     }
 
-    /// How far the answer is from the fixed point, as a share of the fastest slip; prepares the next [`step`](Self::step).
+    /// Distance of the solution from the fixed point, relative to the fastest slip. Also prepares
+    /// the next [`step`](Self::step).
     pub fn compare(&mut self, p: &FrictionProgram) -> f64 {
         p.rates(&self.answer.x, &mut self.u);
         let (mut off, mut fastest) = (0.0_f64, 0.0_f64);
@@ -153,7 +158,8 @@ impl Relaxation {
         if off > 0.0 { off / fastest.max(off) } else { 0.0 }
     }
 
-    /// Solves the next convex program on the way to the fixed point, from the answer of the last one.
+    /// Solves the next convex program of the fixed-point iteration, warm-started from the last
+    /// solution.
     pub fn step(&mut self, p: &FrictionProgram) {
         self.path.step(&mut self.wider);
         let Units { force, length } = self.units;
@@ -199,8 +205,8 @@ impl Relaxation {
         }
     }
 
-    /// Reads forces and rates of the answer; takes what is left of the boundary layer off the rates of contacts with a force, so that sliding
-    /// ones count as closed.
+    /// Reads forces and rates of the solution. For contacts with a force, the remaining boundary
+    /// layer is subtracted from the rates, so that sliding contacts count as closed.
     fn read(&mut self, p: &FrictionProgram) {
         p.rates(&self.answer.x, &mut self.u);
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -217,8 +223,8 @@ impl Relaxation {
         }
     }
 
-    /// Solves for the gaps alone: the smallest feasible `x` in scaled variables, into `answer.x`, or Farkas multipliers. True if
-    /// there is a feasible one.
+    /// Solves for the gaps alone: writes the feasible `x` of smallest scaled norm to `answer.x`, or
+    /// Farkas multipliers. Returns whether there is a feasible `x`.
     pub fn normals(&mut self, p: &FrictionProgram) -> bool {
         let Self { program: q, blocks, z, .. } = self;
         z.clear();

@@ -1,31 +1,31 @@
-//! The methods, their answer with residuals, and the proof where there is none.
+//! Sets of methods, solutions with residuals, and certificates that there is no solution.
 
 use crate::lcp::proof::Proof;
 use crate::{Reason, WarmStart};
 
-/// Forces and rates of a similar program, in the rows of this one.
+/// Warm start: forces and rates of a similar program, in the rows of this one.
 ///
-/// A contact of which nothing is known gets `lambda = 0` and `u = (1, 0, …)`: it starts open.
+/// A new contact gets `lambda = 0` and `u = (1, 0, …)`, so that it starts open.
 #[derive(Clone, Copy, Debug)]
 pub struct CoulombWarm<'a> {
-    /// Contact forces.
+    /// Contact forces, one entry per row.
     pub lambda: &'a [f64],
-    /// Rates `J x − b`.
+    /// Rates `J x − b`, one entry per row.
     pub u: &'a [f64],
-    /// Multipliers and slacks of a similar relaxation, used if the relaxation is solved.
+    /// Multipliers and slacks of a similar relaxation. They are used if the relaxation is solved.
     pub relaxed: Option<WarmStart<'a>>,
 }
 
-/// How a solve ended.
+/// Outcome of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
-    /// Balance, gaps and Coulomb's law hold to the residuals reported.
+    /// Balance, gaps and Coulomb's law hold up to [`CoulombSolution::residuals`].
     Solved,
-    /// There is no answer, as [`CoulombSolution::refutation`] proves.
+    /// There is no solution; [`CoulombSolution::refutation`] proves it.
     Unsolvable,
-    /// Neither an answer nor a proof that there is none was found.
+    /// Neither a solution nor a certificate that there is none was found.
     Undecided,
-    /// The data are not valid; [`CoulombSolution::reason`] says why.
+    /// The data are invalid; [`CoulombSolution::reason`] gives the cause.
     #[default]
     GaveUp,
 }
@@ -33,32 +33,34 @@ pub enum Outcome {
 /// Mode of a contact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// No force.
+    /// Zero force.
     #[default]
     Open,
-    /// A force, and no slip.
+    /// Positive normal force and zero slip.
     Stick,
-    /// A force on the boundary of the friction cone, and slip.
+    /// Force on the boundary of the friction cone, and nonzero slip.
     Slip,
 }
 
-/// The algorithm behind an answer.
+/// Algorithm that found a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CoulombMethod {
-    /// Newton's method from the answer of a similar program.
+    /// Newton's method, started from the solution of a similar program.
     #[default]
     WarmNewton,
-    /// Newton's method from the convex relaxation, or from a convex program with wider gaps; or the relaxation's own answer, where the law holds for it.
+    /// Newton's method, started from the convex relaxation or from a convex program with wider
+    /// gaps. Also the relaxation's own solution where it satisfies Coulomb's law.
     Newton,
-    /// De Saxcé's fixed point: a convex program whose gaps are wider by its own slips.
+    /// De Saxcé's fixed-point iteration: a convex program whose gaps are widened by its own slips.
     FixedPoint,
-    /// Penalty continuation of Newton's method.
+    /// Penalty continuation with Newton's method.
     Continuation,
-    /// The convex relaxation has no answer, which proves that the program has none.
+    /// The convex relaxation is infeasible or unbounded, which proves that the program has no
+    /// solution.
     Relaxation,
     /// Lemke's method.
     Lemke,
-    /// Branch and bound on the modes of the contacts, for an answer or a proof.
+    /// Branch and bound on the modes of the contacts, for a solution or a certificate.
     Cases,
 }
 
@@ -75,19 +77,20 @@ pub enum CoulombMethod {
 pub struct CoulombMethods(u8);
 
 impl CoulombMethods {
-    /// No method.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// Newton's method on the law, from a similar answer and from the relaxation.
+    /// Newton's method on Coulomb's law, from a similar solution and from the relaxation.
     pub const NEWTON: Self = Self(1);
-    /// Penalty continuation of Newton's method, from soft contacts to hard ones.
+    /// Penalty continuation with Newton's method, from small to large penalty parameters.
     pub const CONTINUATION: Self = Self(1 << 1);
     /// Lemke's method, for pyramids.
     pub const LEMKE: Self = Self(1 << 2);
-    /// Branch and bound on the modes of the contacts: an answer or a proof.
+    /// Branch and bound on the modes of the contacts, for a solution or a certificate.
     pub const CASES: Self = Self(1 << 3);
-    /// Homotopies from one answer of the continuation to the next; without [`CONTINUATION`](Self::CONTINUATION) of no effect.
+    /// Homotopies between consecutive solutions of the continuation. No effect without
+    /// [`CONTINUATION`](Self::CONTINUATION).
     pub const HOMOTOPY: Self = Self(1 << 4);
-    /// Convex programs from the relaxation to De Saxcé's fixed point.
+    /// De Saxcé's fixed-point iteration over convex programs, from the relaxation on.
     pub const FIXED_POINT: Self = Self(1 << 5);
     /// All methods.
     pub const ALL: Self = Self((1 << 6) - 1);
@@ -97,7 +100,7 @@ impl CoulombMethods {
         self.0 & others.0 == others.0
     }
 
-    /// The set with `others`.
+    /// The union of the set and `others`.
     pub const fn with(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
@@ -114,93 +117,98 @@ impl Default for CoulombMethods {
     }
 }
 
-/// Worst errors of a solution by the program's own data, each the largest over its entries, in the
-/// caller's units: 0 is exact.
+/// Residuals of a solution by the program's own data, in the caller's units. Each is the largest
+/// over its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CoulombResiduals {
-    /// `|P x + c + ∇huber − Jᵀ lambda|`.
+    /// Largest `|P x + c + ∇huber − Jᵀ lambda|`.
     pub balance: f64,
-    /// `−u_n`.
+    /// Largest `−u_n`, ≥ 0.
     pub overlap: f64,
-    /// Distance of `lambda_t` from `lambda_n F`, and `−lambda_n`.
+    /// Largest distance of `lambda_t` from `lambda_n F`, or `−lambda_n`.
     pub cone: f64,
-    /// `|lambda_n u_n|`.
+    /// Largest `|lambda_n u_n|`.
     pub complementarity: f64,
-    /// Gap of friction to the largest dissipation, `lambda_tᵀ u_t + lambda_n h(u_t)`.
+    /// Largest `lambda_tᵀ u_t + lambda_n h(u_t)`: by how much the dissipation falls short of the
+    /// maximum.
     pub dissipation: f64,
 }
 
-/// Answer of a solve. Reuse one value: its memory is kept.
+/// Result of a solve. Reuse one value for several solves: its memory is kept.
 #[derive(Clone, Debug, Default)]
 pub struct CoulombSolution {
-    /// How it ended.
+    /// Outcome of the solve.
     pub outcome: Outcome,
-    /// Why the solve gave up, or [`Reason::Work`] if the limit of work left the
-    /// program undecided.
+    /// Reason for [`Outcome::GaveUp`]; or [`Reason::Work`] if the work limit left the program
+    /// undecided.
     pub reason: Option<Reason>,
-    /// Length `n`. Zero unless solved. Where it is not unique, one near 0; see
+    /// Motion, length `n`. Zero unless solved. If it is not unique, one near 0; see
     /// [`Uniqueness`](crate::Uniqueness).
     pub x: Vec<f64>,
-    /// Contact forces, normal one first, contact by contact. Zero unless solved.
+    /// Contact forces, one contact after another, normal entry first. Zero unless solved.
     pub lambda: Vec<f64>,
-    /// `J x − b`, in the layout of `lambda`. Zero unless solved.
+    /// Rates `J x − b`, in the layout of `lambda`. Zero unless solved.
     pub u: Vec<f64>,
     /// Modes, one per contact.
     pub modes: Vec<Mode>,
-    /// Per contact `h(u_t) = max { −lᵀ u_t : l ∈ F }`, which is `mu |u_t|` for a disc: how far
-    /// the sliding body would float in the convex relaxation; 0 where there is no force.
+    /// For each contact `h(u_t) = max { −lᵀ u_t : l ∈ F }`, which is `mu |u_t|` for a disc. It is
+    /// the rate at which the contact would separate in the convex relaxation. 0 where there is no
+    /// force.
     pub boundary_layer: Vec<f64>,
-    /// Residuals of the answer; zero unless solved.
+    /// Residuals of the solution; zero unless solved.
     pub residuals: CoulombResiduals,
-    /// The algorithm behind the answer.
+    /// Algorithm that found the solution.
     pub method: CoulombMethod,
-    /// Iterations of Newton's method.
+    /// Number of Newton iterations.
     pub newton: u32,
-    /// Convex programs solved.
+    /// Number of convex programs solved.
     pub convex: u32,
-    /// Multiply-adds of factorisations, triangular solves, pivots and products with the rows, counted from their
-    /// sizes: the same number on every machine. At most [`CoulombSettings::work_limit`](crate::CoulombSettings::work_limit).
+    /// Multiply-adds of factorisations, triangular solves, pivots and products with the rows. They
+    /// are counted from matrix sizes, so they are the same on every machine. At most
+    /// [`CoulombSettings::work_limit`](crate::CoulombSettings::work_limit).
     pub work: u64,
-    /// Pivots of Lemke's method in all attempts.
+    /// Number of pivots of Lemke's method in all attempts.
     pub pivots: u32,
-    /// Most pivots of one attempt of Lemke's method: at most three times the number of rows of the complementarity problem.
+    /// Largest number of pivots of one attempt of Lemke's method: at most three times the number of
+    /// rows of the complementarity problem.
     pub longest: u32,
-    /// The proof, if unsolvable.
+    /// Certificate that there is no solution, if unsolvable.
     pub refutation: Option<Refutation>,
 }
 
-/// Proof that no forces and motion satisfy the program, checked from its data.
+/// Certificate that no forces and motion satisfy the program, checked against its data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refutation {
-    /// The gaps alone are inconsistent: Farkas multipliers ≥ 0, one per contact, largest entry 1, with
-    /// `Σ_i y_i J_n,i = 0` and `Σ_i y_i b_n,i > 0`. Contacts of positive weight crush what is
-    /// between them.
+    /// The gaps alone are inconsistent. The certificate are Farkas multipliers `y ≥ 0`, one per
+    /// contact, with `Σ_i y_i J_n,i = 0` and `Σ_i y_i b_n,i > 0`, scaled to a largest entry of 1.
+    /// The contacts with `y_i > 0` cannot all stay without overlap.
     Crushed {
-        /// The weights `y`.
+        /// The Farkas multipliers `y`.
         weights: Vec<f64>,
     },
-    /// The balance alone is inconsistent: a direction `d` of length `n`, largest entry 1, that
-    /// meets no spring and along which no contact can resist, `dᵀ J_iᵀ lambda ≥ 0` for all
-    /// forces within the friction cone, while the known forces push along it: `cᵀ d < 0`.
+    /// Stationarity alone is inconsistent. The certificate is a direction `d` of length `n`, scaled
+    /// to a largest entry of 1. It changes no Huber term, no force of the friction cones has
+    /// negative power along it (`dᵀ J_iᵀ lambda ≥ 0`), and the known forces have positive power
+    /// along it: `cᵀ d < 0`.
     Unsupported {
         /// The direction `d`.
         direction: Vec<f64>,
     },
-    /// Gaps and forces can each be met, but not together: every way in which the contacts of pyramids may be open,
-    /// stick or slip is refuted.
+    /// Gaps and stationarity can each be satisfied, but not together. All friction sets are
+    /// polytopes. Every combination of contact modes is refuted.
     Jammed {
-        /// One refutation for each case, by the pairs of the linear complementarity problem that
+        /// One certificate for each case, over the pairs of the linear complementarity problem that
         /// [`FrictionProgram::lcp`](crate::FrictionProgram::lcp) writes.
         proof: Proof,
-        /// Contacts that appear in some case, ascending.
+        /// Indices of the contacts that appear in some case, ascending.
         contacts: Vec<u32>,
     },
-    /// Gaps and forces can each be met, but not together: every way in which contacts, some of them round, may be open,
-    /// stick or slip, direction by direction, is refuted.
+    /// Gaps and stationarity can each be satisfied, but not together. Some contacts are round.
+    /// Every combination of contact modes is refuted, with slip directions divided into arcs.
     JammedRound {
-        /// One refutation for each case.
+        /// One certificate for each case.
         cases: Vec<JamCase>,
-        /// Contacts that some case splits, ascending.
+        /// Indices of the contacts that some case splits, ascending.
         contacts: Vec<u32>,
     },
 }
@@ -208,26 +216,26 @@ pub enum Refutation {
 /// Restriction of a contact in a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JamPart {
-    /// Anything.
+    /// No restriction.
     Any,
-    /// No force.
+    /// Zero force.
     Open,
-    /// No gap.
+    /// Zero normal rate.
     Closed,
-    /// Neither gap nor slip.
+    /// Zero normal rate and zero slip.
     Stick,
-    /// Slip in a direction between these two angles of its tangential rows over their friction, in rad, against
-    /// the whole of the friction.
+    /// Slip in a direction between these two angles (rad), with friction at its limit. Angles are
+    /// measured in the tangential rows divided by their coefficients of friction.
     Slip(f64, f64),
 }
 
-/// One refuted case.
+/// An infeasible case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JamCase {
-    /// The splits that lead to it: a contact and its part.
+    /// The splits that define the case: pairs of a contact and its part.
     pub parts: Vec<(u32, JamPart)>,
-    /// Farkas multipliers of the rows of its linear program: balance of each variable, then the rates that each contact's part
-    /// restricts.
+    /// Farkas multipliers of the rows of the case's linear program: stationarity of each variable,
+    /// then the rates that each contact's part restricts.
     pub y: Vec<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! The driver: the order of methods, their starts, and the check of their answers.
+//! Driver for friction programs: the order of methods, their starting points, and the check of
+//! their solutions.
 
 use crate::budget::Budget;
 use crate::coulomb::jam::{self, Found, Search};
@@ -16,27 +17,33 @@ use crate::lcp::solver::LcpSolver;
 use crate::tolerances::friction::NEARER;
 use crate::{Reason, Settings, Status};
 
-/// Most convex programs on the way to De Saxcé's fixed point, and most of them from one start of Newton's method to the next.
+/// Largest number of convex programs of the fixed-point iteration; then largest number of them
+/// between two starts of Newton's method.
 const CONVEX_PROGRAMS: u32 = 40;
 const MOST_WAITING: u32 = 8;
-/// Most rows of the complementarity problem for Lemke's method: its dense tableau then takes 32 MB.
+/// Largest number of rows of the complementarity problem for Lemke's method. Its dense tableau then
+/// takes 32 MB.
 const MOST_ROWS: usize = 2000;
-/// Most pairs for which the search through cases is worth its time: every second pair doubles the number of cases.
+/// Largest number of pairs for which branch and bound is tried, because the number of cases grows
+/// exponentially.
 const FEW_PAIRS: usize = 60;
 
-/// Settings of the solver.
+/// Settings of [`CoulombSolver`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoulombSettings {
-    /// Methods that may be tried. Default all.
+    /// Methods that may be tried; all of them by default.
     pub methods: CoulombMethods,
-    /// Most work of a solve, in multiply-adds as [`CoulombSolution::work`] counts them; beyond it the solve ends
-    /// undecided, for [`Reason::Work`]. Default that of [`Settings`].
+    /// Limit of work of one solve, in multiply-adds as counted by [`CoulombSolution::work`]. A
+    /// solve that needs more ends undecided, with [`Reason::Work`]. The default is that of
+    /// [`Settings`].
     pub work_limit: u64,
-    /// Linear programs that the search through cases may solve. Default 600.
+    /// Limit of linear programs in branch and bound. Default 600.
     pub cases: u32,
-    /// Normal rate of a contact that counts as zero, in the unit that all normal rows share; 0 (the default) if they share none.
-    /// Where the data suggest no larger rate, because nothing moves and no variable has a cost, no other number tells what is
-    /// rounding.
+    /// Normal rate of a contact that counts as zero, in the unit that all normal rows share. Keep 0
+    /// (the default) if they do not share one.
+    ///
+    /// It is used where the data suggest no larger rate, because all known rates are zero and no
+    /// variable has a cost.
     pub rest: f64,
 }
 
@@ -94,7 +101,7 @@ pub struct CoulombSolver {
     newton: Newton,
     relaxation: Relaxation,
     lcp: Lcp,
-    /// First pair of each contact in the complementarity problem.
+    /// Index of the first pair of each contact in the complementarity problem.
     firsts: Vec<u32>,
     lemke: LcpSolver,
     answer: LcpSolution,
@@ -104,9 +111,12 @@ pub struct CoulombSolver {
 }
 
 impl FrictionProgram {
-    /// Writes the program as a mixed linear complementarity problem, Trinkle05 (24): free variables `x`,
-    /// pairs `lambda_n`, one `beta_j = lambda_f,j / mu` per direction and `mu sigma` per contact, then two
-    /// per spring with a limit. False, with nothing written, if a contact is round.
+    /// Writes the program as a mixed linear complementarity problem, Trinkle05 (24). Returns false,
+    /// with nothing written, if a contact is round.
+    ///
+    /// The free variables are `x`. The pairs are `lambda_n`, one `beta_j = lambda_f,j / mu` per
+    /// direction and `mu sigma` for every contact, then two for every Huber term with a finite
+    /// limit.
     pub fn lcp(&self, lcp: &mut Lcp) -> bool {
         let polyhedral = pyramid::is_polyhedral(self);
         if polyhedral {
@@ -117,12 +127,13 @@ impl FrictionProgram {
 }
 
 impl CoulombSolver {
-    /// A solver without memory yet.
+    /// A solver without allocated memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Solves `program` into `out`. Every input gets an [`Outcome`].
+    /// Solves `program` and writes the result to `out`. `warm` is a warm start. Every input yields
+    /// an [`Outcome`].
     pub fn solve(
         &mut self,
         program: &FrictionProgram,
@@ -158,7 +169,7 @@ impl CoulombSolver {
         out.work = self.budget.spent();
     }
 
-    /// Newton's method from a similar answer; true if it found an answer.
+    /// Newton's method from a similar solution; returns whether it found a solution.
     fn start_at_similar(
         &mut self,
         p: &FrictionProgram,
@@ -174,8 +185,8 @@ impl CoulombSolver {
         }
     }
 
-    /// Solves the relaxation, with gaps wider by the slips of a similar answer if these are wanted; true if it proved that there is
-    /// no answer.
+    /// Solves the relaxation, with gaps widened by the slips of a similar solution if asked for.
+    /// Returns whether it proved that there is no solution.
     fn relax(
         &mut self,
         p: &FrictionProgram,
@@ -188,7 +199,7 @@ impl CoulombSolver {
         out.method = CoulombMethod::Relaxation;
         relaxation.start(p, similar, slips, rest, budget);
         let mut crushed = false;
-        // the cones may be inconsistent where the gaps are not
+        // the cones may be inconsistent although the gaps are not
         if relaxation.answer.status == Status::Infeasible {
             crushed = !relaxation.normals(p) && relaxation.answer.status == Status::Infeasible;
             if relaxation.answer.status == Status::Solved {
@@ -208,8 +219,9 @@ impl CoulombSolver {
         }
     }
 
-    /// Convex programs from the relaxation to De Saxcé's fixed point, and Newton's method from those that come much nearer; from the
-    /// first one with growing penalties, too. True if one of them found an answer.
+    /// De Saxcé's fixed-point iteration from the relaxation on. Newton's method starts from
+    /// programs whose residual is much smaller than at its last start. From the first program, the
+    /// penalty continuation is tried too. Returns whether a solution was found.
     fn fixed_point(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
         let Self { newton, law, relaxation, methods, .. } = self;
         let most = if methods.has(CoulombMethods::FIXED_POINT) { CONVEX_PROGRAMS } else { 1 };
@@ -226,7 +238,7 @@ impl CoulombSolver {
                 tried = off;
                 found = newton.find(p, Start { lambda, u }, law, out);
             }
-            // the answer of the convex program itself
+            // the solution of the convex program itself
             if !found && (most > 1 || methods.has(CoulombMethods::NEWTON)) {
                 let first = relaxation.is_plain();
                 out.method = if first { CoulombMethod::Newton } else { CoulombMethod::FixedPoint };
@@ -246,14 +258,16 @@ impl CoulombSolver {
         found
     }
 
-    /// The penalty continuation from the forces of the last convex program; true if it found an answer.
+    /// Penalty continuation from the forces of the last convex program; returns whether it found a
+    /// solution.
     fn continuation(&mut self, p: &FrictionProgram, out: &mut CoulombSolution) -> bool {
         let Self { newton, law, relaxation, .. } = self;
         out.method = CoulombMethod::Continuation;
         newton.continue_from(p, &relaxation.lambda, law, out)
     }
 
-    /// Lemke's method for pyramids, then the search with at most `cases` linear programs; true if the program is decided.
+    /// Lemke's method for pyramids, then branch and bound with at most `cases` linear programs.
+    /// Returns whether the program is decided.
     fn lemke(&mut self, p: &FrictionProgram, cases: u32, out: &mut CoulombSolution) -> bool {
         let wanted = self.methods.has(CoulombMethods::LEMKE) && pyramid::is_polyhedral(p);
         if !wanted || pyramid::size(p, &mut self.firsts) > MOST_ROWS {
@@ -300,7 +314,8 @@ impl CoulombSolver {
         }
     }
 
-    /// Branch and bound on the modes where some contacts are round, with at most `programs` linear programs; true if it decided.
+    /// Branch and bound on the modes where some contacts are round, with at most `programs` linear
+    /// programs. Returns whether the program is decided.
     fn search(&mut self, p: &FrictionProgram, programs: u32, out: &mut CoulombSolution) -> bool {
         let Self { budget, law, newton, .. } = self;
         if !self.methods.has(CoulombMethods::CASES) || pyramid::is_polyhedral(p) {
@@ -318,7 +333,7 @@ impl CoulombSolver {
         }
     }
 
-    /// Contacts that appear in a proof.
+    /// Indices of the contacts that appear in a certificate.
     fn blamed(&self, proof: &Proof) -> Vec<u32> {
         let free = self.lcp.n_free();
         let mut contacts: Vec<u32> = proof
@@ -334,7 +349,7 @@ impl CoulombSolver {
     }
 }
 
-/// Accepts a proof after checking it; true if it holds.
+/// Checks a certificate and accepts it if it holds; returns whether it does.
 fn refute(p: &FrictionProgram, refutation: Refutation, out: &mut CoulombSolution) -> bool {
     let holds = refutation.holds(p);
     if holds {
@@ -345,7 +360,7 @@ fn refute(p: &FrictionProgram, refutation: Refutation, out: &mut CoulombSolution
     holds
 }
 
-/// Ends undecided: resets the numbers and keeps the counts.
+/// Ends undecided: resets the numerical results and keeps the counts.
 fn give_up(p: &FrictionProgram, out: &mut CoulombSolution) {
     let CoulombSolution { newton, convex, pivots, longest, method, .. } = *out;
     out.reset(p.n(), p.rows, p.contacts.len());

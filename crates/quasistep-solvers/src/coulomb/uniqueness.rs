@@ -30,9 +30,9 @@ use crate::coulomb::solution::CoulombSolution;
 use crate::tolerances::friction::{INSIDE, NONE, ZERO_MOTION};
 use crate::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
-/// Vectors that, with their negatives, must have projections of zero.
+/// Number of vectors that, with their negatives, must have a projection of zero.
 const SILENT: usize = 2;
-/// Most programs that may fail.
+/// Largest number of programs that may fail.
 pub(crate) const FAILURES: usize = 16;
 
 /// The check and its memory.
@@ -67,38 +67,40 @@ pub struct Uniqueness {
     pub(crate) work: Budget,
 }
 
-/// Whether the motion is unique for (29) at its normal forces.
+/// Whether the motion is unique at its normal forces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Motion {
     /// No other motion has the same normal forces.
     Unique,
-    /// `x + s d` has the same normal forces for small `s > 0`.
+    /// The motion `x + s d` has the same normal forces for small `s > 0`.
     Free {
-        /// The direction `d`, length `n`, largest entry 1.
+        /// Direction `d`, length `n`, scaled to a largest entry of 1.
         direction: Vec<f64>,
     },
-    /// The solution is not solved, or rounding left it undecided.
+    /// The solution is not solved, or rounding made the result uncertain.
     Unknown,
 }
 
 impl Uniqueness {
-    /// A check without memory yet, and without a limit of its work.
+    /// A check without allocated memory and without a limit of work.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Starts to count work from zero. A check that needs more than `limit`, in multiply-adds as
-    /// [`Solution::work`](crate::Solution::work) counts them, stays undecided.
+    /// Resets the count of work to zero and sets its limit, in multiply-adds as counted by
+    /// [`Solution::work`](crate::Solution::work). A check that needs more than `limit` ends
+    /// undecided.
     pub fn limit_work(&mut self, limit: u64) {
         self.work.start(limit);
     }
 
-    /// Work since [`limit_work`](Self::limit_work).
+    /// Work since the last call of [`limit_work`](Self::limit_work), in multiply-adds.
     pub fn work(&self) -> u64 {
         self.work.spent()
     }
 
-    /// Whether the motion of `solution`, a solved answer of `p`, is the only one at its normal forces.
+    /// Determines whether the motion of `solution`, a solved solution of `p`, is unique at its
+    /// normal forces.
     pub fn motion(&mut self, p: &FrictionProgram, solution: &CoulombSolution) -> Motion {
         let n = p.n();
         if solution.x.len() != n || solution.outcome != crate::Outcome::Solved {
@@ -108,7 +110,7 @@ impl Uniqueness {
         self.collect(p, solution);
         let (mut silent, mut failures) = (0, 0);
         for vector in 0.. {
-            // and its negative
+            // the vector and its negative
             let mut solved = true;
             for trial in [2 * vector, 2 * vector + 1] {
                 general_position(n, trial, &mut self.c);
@@ -138,8 +140,8 @@ impl Uniqueness {
         Motion::Unique
     }
 
-    /// Projects `−c` onto the motions that satisfy the conditions, in units of the variables; false if rounding left it
-    /// undecided.
+    /// Projects `−c` onto the cone of motions that satisfy the conditions, in units of the
+    /// variables. Returns false if rounding made the result uncertain.
     pub(crate) fn project(&mut self) -> bool {
         let n = self.c.len();
         self.P.clear();
@@ -154,7 +156,7 @@ impl Uniqueness {
         self.answer.status == Status::Solved
     }
 
-    /// The answer in the caller's units, its largest entry 1.
+    /// The projection in the caller's units, scaled to a largest entry of 1.
     fn direction(&self) -> Vec<f64> {
         let scaled = self.answer.x.iter().zip(&self.unit).map(|(d, unit)| d * unit);
         let mut direction: Vec<f64> = scaled.collect();
@@ -165,7 +167,7 @@ impl Uniqueness {
         direction
     }
 
-    /// Finds units in which every variable's column has size one.
+    /// Computes units in which every variable's column has size 1.
     pub(crate) fn units(&mut self, p: &FrictionProgram) {
         self.unit.clear();
         self.unit.resize(p.n(), 0.0);
@@ -200,7 +202,7 @@ impl Uniqueness {
         }
         for spring in &p.cones.saturations {
             let i = spring.index as usize;
-            // beyond its limit a spring has no curvature
+            // beyond its limit a Huber term has no curvature
             let force = spring.stiffness * (s.x[i] - spring.target).abs();
             if spring.stiffness > 0.0 && force <= spring.limit * (1.0 + NONE) {
                 self.begin();
@@ -226,7 +228,7 @@ impl Uniqueness {
         }
     }
 
-    /// Adds the condition of a contact with a force and friction.
+    /// Adds the condition of a contact with friction and a positive normal force.
     fn friction(&mut self, p: &FrictionProgram, i: usize, lambda: &[f64], u: &[f64], slow: f64) {
         let contact = &p.contacts[i];
         let d = contact.tangents();
@@ -251,7 +253,7 @@ impl Uniqueness {
             }
             return;
         }
-        // in units of the rows: a ball
+        // in units of the rows the friction set is a ball
         let mut e = [0.0; 8];
         let slip = (0..d).map(|t| (units[t] * u[t + 1]).powi(2)).sum::<f64>().sqrt();
         let slips = slip > slow * units.iter().fold(0.0_f64, |m, v| m.max(*v));
@@ -306,7 +308,8 @@ impl Uniqueness {
         }
     }
 
-    /// Completes the row under construction as `≥ 0` or `= 0`. Drops a row that is rounding.
+    /// Completes the row under construction as `≥ 0` or, if `equal`, `= 0`. A row that is rounding
+    /// is dropped.
     pub(crate) fn push(&mut self, equal: bool) {
         if !self.values.iter().any(|v| v.abs() > INSIDE) {
             return;
@@ -319,7 +322,7 @@ impl Uniqueness {
     }
 }
 
-/// A fixed vector in general position, and for odd trials the negative of the one before.
+/// Writes a fixed vector in general position; for odd trials the negative of the previous one.
 pub(crate) fn general_position(n: usize, trial: usize, to: &mut Vec<f64>) {
     let sign = if trial.is_multiple_of(2) { 1.0 } else { -1.0 };
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(1 + trial as u64 / 2);

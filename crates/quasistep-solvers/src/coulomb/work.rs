@@ -1,14 +1,17 @@
-//! The convex program that exact friction solves at its own normal forces: Trinkle05 (29) and (36).
+//! The convex program that a solution with exact friction minimises at its own normal forces:
+//! Trinkle05 (29) and (36).
 //!
 //! ```text
 //! min  1/2 xᵀ P x + cᵀ x + ∇huber + Σ_i lambda_n,i h_i(u_t,i)      s.t.   u_n ≥ 0
 //! ```
 //!
-//! `h` is the work of friction per normal force: `mu |u_t|` for a disc, (29); `mu (|u_1| + |u_2|)` for the
-//! box, (36); `mu max_j −d_jᵀ u_t` for the diamond. Theorem 1: a solution of the friction program is optimal
-//! here at its own `lambda_n`; an optimum whose multipliers of `u_n` are `lambda_n` solves the friction
-//! program. Without `lambda_n` known the map from it to the multipliers is a fixed point that Trinkle05's
-//! theorem names and that this crate does not need: a pushed body gives it the slope `−mu²`.
+//! `h` is the dissipation per normal force: `mu |u_t|` for a disc, (29); `mu (|u_1| + |u_2|)` for
+//! the box, (36); `mu max_j −d_jᵀ u_t` for the diamond.
+//!
+//! Theorem 1: a solution of the friction program is optimal here at its own `lambda_n`. Conversely,
+//! an optimum whose multipliers of `u_n ≥ 0` equal `lambda_n` solves the friction program. So
+//! solutions are fixed points of the map from `lambda_n` to these multipliers. This crate does not
+//! iterate that map, which need not contract: for a pushed block its slope is `−mu²`.
 
 use crate::budget::Budget;
 use crate::coulomb::law::support;
@@ -21,23 +24,23 @@ use crate::{ConeMut, Friction, Status};
 pub struct LeastWork {
     program: FrictionProgram,
     relaxation: Relaxation,
-    /// Least cost up to a constant: `1/2 xᵀ P x + …` as above.
+    /// Least value of the cost stated above.
     pub cost: f64,
-    /// The minimiser, length `n`.
+    /// Minimiser, length `n`.
     pub x: Vec<f64>,
-    /// Forces in the rows of the program: normal ones are the multipliers of `u_n ≥ 0`, friction is that of the
-    /// normal forces that were given.
+    /// Forces in the rows of the program. Normal forces are the multipliers of `u_n ≥ 0`; friction
+    /// forces belong to the given normal forces.
     pub lambda: Vec<f64>,
 }
 
 impl LeastWork {
-    /// A solver without memory yet.
+    /// A solver without allocated memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Solves (29) for `p` at the normal forces `lambda_n`, one per contact, into `self`. Anything but
-    /// [`Status::Solved`] leaves the last answer.
+    /// Solves (29) for `p` at the normal forces `lambda_n`, one per contact, into `self`. Unless it
+    /// returns [`Status::Solved`], the last solution is kept.
     pub fn solve(&mut self, p: &FrictionProgram, lambda_n: &[f64]) -> Status {
         if lambda_n.len() != p.contacts.len() || p.check().is_err() {
             return Status::GaveUp;
@@ -55,7 +58,7 @@ impl LeastWork {
         for (contact, lambda_n) in p.contacts.iter().zip(lambda_n) {
             self.lambda.extend(forces.next());
             if *lambda_n > 0.0 && contact.tangents() > 0 {
-                // the auxiliary contact has a normal force of one
+                // the auxiliary contact has a normal force of 1
                 let friction = forces.by_ref().skip(1).take(contact.tangents());
                 self.lambda.extend(friction.map(|force| lambda_n * force));
             }
@@ -65,9 +68,10 @@ impl LeastWork {
         Status::Solved
     }
 
-    /// Builds the program whose relaxation is (29), in epigraph form: contacts without friction, and for each with friction a second
-    /// one on a variable `tau ≥ lambda_n h(u_t)` of cost one. The normal force is a factor of the rows, so that all epigraph
-    /// variables have one cost.
+    /// Builds the program whose relaxation is (29), in epigraph form. Every contact becomes one
+    /// without friction. A contact with friction adds a second one on a variable `tau ≥ lambda_n
+    /// h(u_t)` of cost 1. The normal force scales its rows, so that all epigraph variables have
+    /// cost 1.
     fn build(&mut self, p: &FrictionProgram, lambda_n: &[f64]) {
         let q = &mut self.program;
         let rubs = |i: &usize| lambda_n[*i] > 0.0 && p.contacts[*i].tangents() > 0;
@@ -119,12 +123,12 @@ impl LeastWork {
 }
 
 impl FrictionProgram {
-    /// Cost of (29) at `x`: the work against known forces, springs, and friction at normal forces `lambda_n`, one
-    /// per contact.
+    /// Cost of (29) at `x`, with normal forces `lambda_n`, one per contact: quadratic and linear
+    /// cost, Huber terms, and dissipation.
     pub fn work(&self, x: &[f64], lambda_n: &[f64]) -> f64 {
         let mut g = vec![0.0; self.n()];
         let mut u = vec![0.0; self.rows];
-        // 1/2 xᵀ (P x + 2 c): gradient without springs, and c once more
+        // 1/2 xᵀ (P x + 2 c): gradient without Huber terms, and c once more
         let mut cost = 0.0;
         for (k, block) in self.cones.blocks.iter().enumerate() {
             let (first, at) = (block.first as usize, block.at as usize);

@@ -1,17 +1,18 @@
-//! The next breakpoint of the homotopy: augmented forces of contacts along its direction.
+//! Next breakpoint of the homotopy, from the augmented forces of contacts along its direction.
 //!
-//! Most contacts of a heap are open, and few of them near closing. Where a bound from the motion of the two blocks shows that a
-//! contact stays open, nothing more of it is computed.
+//! In large programs most contacts are open, and few of them are near closing. A bound from the
+//! motion of the contact's blocks shows for most of them that they stay open, and nothing else is
+//! computed.
 
-#![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instructions
+#![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instruction set
 
 use super::regions::{OPEN, ROWS, Regions};
 use super::{FrictionProgram, dot_short};
 use crate::cone::kernels::kernel;
 use crate::coulomb::products::times;
 
-/// End of a straight piece of the path: its length, the contact that changes its mode there, and the number of the plane that it
-/// crosses. `usize::MAX` for the contact where the path itself ends.
+/// End of a linear piece of the path: its length, the contact whose mode changes there, and the
+/// number of the plane that it crosses. The contact is `usize::MAX` if the path ends there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     pub length: f64,
@@ -22,21 +23,23 @@ pub(crate) struct End {
 /// Data of the augmented forces along the path.
 pub(crate) struct Along<'a> {
     pub penalty: f64,
-    /// Weights of the rates for a penalty of one, and the term `e` of the homotopy.
+    /// Weights of the rates for a relative penalty of 1, and the term `e` of the homotopy.
     pub weight: &'a [f64],
     pub e: &'a [f64],
-    /// Length of the last piece, by which augmented forces have to move first.
+    /// Length of the last piece, by which augmented forces are advanced first.
     pub gone: f64,
-    /// Parameter `t` of the homotopy, and 1 where it falls along the path, −1 where it rises.
+    /// Homotopy parameter `t`; the next field is 1 if it decreases along the path, −1 if it
+    /// increases.
     pub share: f64,
     pub sign: f64,
 }
 
-/// Bound of the change of a contact's normal rate: the sum over its blocks of a factor times the size of the direction there.
+/// Upper bound of the change of a contact's normal rate: the sum over its blocks of a factor times
+/// the size of the direction in the block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reach {
     factors: [f64; 2],
-    /// The factors for the augmented normal force, and its term `e` of the homotopy.
+    /// Factors of the bound of the augmented normal force, and of its term `e` of the homotopy.
     bounds: [f64; 2],
     e: f64,
     blocks: [u32; 2],
@@ -44,8 +47,8 @@ pub(crate) struct Reach {
 }
 
 kernel! {
-    /// Moves the augmented forces of closed contacts to the breakpoint, computes their next directions, and finds the first that
-    /// leaves its linear piece before `end`.
+    /// Advances the augmented forces of closed contacts to the breakpoint and computes their next
+    /// directions. Returns the first contact that leaves its linear piece before `end`.
     next_closed(
         p: &FrictionProgram,
         regions: &Regions,
@@ -80,7 +83,8 @@ kernel! {
 }
 
 kernel! {
-    /// Finds the first open contact that closes before `end`. For most of them the bounds of [`Reach`] exclude it.
+    /// Finds the first open contact that closes before `end`. The bounds of [`Reach`] exclude most
+    /// contacts.
     next_open(
         p: &FrictionProgram,
         regions: &Regions,
@@ -125,7 +129,7 @@ kernel! {
 }
 
 impl Reach {
-    /// The bound of a contact, for directions in units `D` of the variables.
+    /// Computes the bound of a contact, for directions in units `D` of the variables.
     pub fn new(p: &FrictionProgram, contact: usize, D: &[f64]) -> Self {
         let mut reach = Self { row: p.contacts[contact].first, ..Self::default() };
         let sides = p.cones.sides_of(p.cone_of(contact));
@@ -141,7 +145,7 @@ impl Reach {
         reach
     }
 
-    /// Sets the penalty of the contact's normal row and its term `e` of the homotopy.
+    /// Sets the penalty parameter of the contact's normal row and its term `e` of the homotopy.
     pub fn set_out(&mut self, rho: f64, e: f64) {
         self.bounds = self.factors.map(|factor| rho * factor);
         self.e = e;

@@ -1,10 +1,13 @@
-//! Penalty continuation: from soft contacts to the hardest, with an adaptive growth of the penalty.
+//! Penalty continuation from small to large penalty parameters, with adaptive growth.
 //!
-//! Every update of the multipliers brings the forces nearer to those of hard contacts, whatever the penalty is, and the
-//! larger the penalty the more. So an equation that cannot be solved is not the end: a point near enough to its answer
-//! still gives an update; else the penalty falls, and the next updates come nearer before it grows.
-//! Many bodies that rest on one another with more contacts than they need are solved this way: by Newton's method where
-//! contacts are soft, then, where the pieces of their law are known, by a homotopy from one answer to the next.
+//! Every multiplier update decreases the error of the forces, at any penalty, and the more the
+//! larger the penalty is. If an equation cannot be solved, a point near its solution still gives an
+//! update. Otherwise the penalty decreases, and further updates decrease the error before the
+//! penalty grows again.
+//!
+//! At small penalties equations are solved by Newton's method. At larger ones a homotopy leads from
+//! one solution to the next, if the linear pieces of the friction law are tabulated. Large programs
+//! with many dependent contacts are solved this way.
 
 use super::{
     CALM, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, MANY_CONTACTS, NOISE, Newton,
@@ -15,26 +18,28 @@ use crate::tolerances::newton_of_friction::{
     GENTLEST, GROWTH_BY_HOMOTOPY, GROWTH_BY_HOMOTOPY_MOST, NEARER, PASSED, RECOVERY, SOFT, SOFTEST,
 };
 
-/// Most Newton steps; below, those in addition for each contact, which may change its mode more than once.
+/// Largest number of Newton steps. The next constant is the number added for each contact, whose
+/// mode may change more than once.
 const STEPS: u32 = 200;
 const STEPS_PER_CONTACT: u32 = 6;
-/// Most breakpoints of homotopies for each contact.
+/// Largest number of breakpoints of homotopies, per contact.
 const BREAKPOINTS_PER_CONTACT: u32 = 30;
-/// Most breakpoints on the way to [`PENALTY`] after which the law is checked there: more come from contacts that
-/// contradict one another.
+/// Largest number of breakpoints on the way to [`PENALTY`] after which Coulomb's law is checked
+/// there. More breakpoints indicate inconsistent contacts.
 const FEW: u32 = 10;
-/// Most steps of an equation after which the penalty grows.
+/// Largest number of Newton steps of an equation after which the growth of the penalty increases.
 const EASY: u32 = 5;
-/// Most consecutive equations that give an update without being solved.
+/// Largest number of consecutive equations that give an update without being solved.
 const UNSOLVED: u32 = 2;
-/// Most updates between two extrapolations.
+/// Largest number of updates between two extrapolations.
 const MOST_WAITING: u32 = 4;
-/// Updates with [`PENALTY`] before the law is checked: each leaves 1e-5 of the error before it.
+/// Number of updates with [`PENALTY`] before Coulomb's law is checked. Each reduces the error to
+/// 1e-5 of itself.
 const ENOUGH: u32 = 2;
 
 impl Newton {
-    /// Continuation from given forces and soft contacts with a line search, up to [`LARGEST_PENALTY`], where contacts that contradict
-    /// one another are resolved.
+    /// Continuation with line search from given forces and small penalties, up to
+    /// [`LARGEST_PENALTY`], which resolves inconsistent contacts.
     pub(super) fn continuation(
         &mut self,
         p: &FrictionProgram,
@@ -54,7 +59,8 @@ impl Newton {
         let mut last = f64::INFINITY;
         let (mut drifting, mut wait) = (0, 1);
         let (mut failed, mut unsolved) = (false, 0);
-        // penalty of the last answer, while there is one to start from, and whether the present rates are its own
+        // penalty of the last solution, infinite if there is none to start from; and whether the
+        // current rates belong to it
         let mut reached = f64::INFINITY;
         let mut rated = false;
         while self.steps < self.last_step
@@ -68,7 +74,7 @@ impl Newton {
             let bent = known && self.penalty >= reached;
             let lost = bent && !self.follow(p, rated);
             if lost {
-                // its factors may have lost their digits
+                // the factors of the homotopy may have lost digits
                 self.homotopy.kept = None;
             }
             rated = false;
@@ -88,7 +94,7 @@ impl Newton {
                 unsolved = 0;
                 reached = f64::INFINITY;
                 self.x.copy_from_slice(&self.x_c);
-                // back by the last growth, and further if that failed too
+                // undo the last growth, and more if the smaller penalty failed too
                 self.penalty /= if failed { GROWTH } else { growth };
                 failed = true;
                 self.factored.clear();
@@ -101,7 +107,7 @@ impl Newton {
             rated = self.steps == there;
             failed = false;
             if self.penalty == PENALTY && !usual {
-                // the usual penalty suffices unless contacts contradict one another
+                // the usual penalty suffices unless contacts are inconsistent
                 usual = true;
                 if breakpoints <= FEW {
                     if self.check_law(p, false, holds) {
@@ -123,7 +129,7 @@ impl Newton {
             let drifts = breakpoints == 0 && change > 0.5 * last;
             last = change;
             drifting = if drifts { drifting + 1 } else { 0 };
-            // extrapolations may cycle: more and more updates come between them
+            // back off: wait longer between extrapolations, because they may cycle
             if drifting >= wait || change <= LITTLE * force {
                 if self.check_law(p, drifts, holds) {
                     return true;
@@ -139,8 +145,8 @@ impl Newton {
         false
     }
 
-    /// Whether the law holds after updates with [`PENALTY`], at which the balance holds to rounding; if not, restores the present
-    /// multipliers.
+    /// Whether Coulomb's law holds after updates with [`PENALTY`], at which stationarity holds up
+    /// to rounding. If not, the current multipliers are restored.
     fn check_law(
         &mut self,
         p: &FrictionProgram,
@@ -153,7 +159,7 @@ impl Newton {
         self.lambda_found.copy_from_slice(&self.z_c);
         self.a_found.copy_from_slice(&self.a);
         self.drift_found.copy_from_slice(&self.drift);
-        // among many contacts the way to the largest penalty, which resolves contradictions, takes longer than all before it
+        // with many contacts, the way to the largest penalty takes longer than all steps before it
         let many = p.contacts.len() > MANY_CONTACTS;
         for update in 0..2 * ENOUGH {
             if update == ENOUGH {

@@ -1,4 +1,4 @@
-//! Updates of the multipliers, until the law holds.
+//! Multiplier updates until Coulomb's law holds.
 
 use super::{
     CALM, EXTRAPOLATIONS, FARTHEST, FrictionProgram, GROWTH, LARGEST_PENALTY, LITTLE, NOISE,
@@ -8,7 +8,7 @@ use crate::coulomb::law::Drift;
 use crate::tolerances::newton_of_friction::BRACKET;
 
 impl Newton {
-    /// Updates the multipliers until the law holds.
+    /// Updates the multipliers until Coulomb's law holds.
     pub(super) fn update(
         &mut self,
         p: &FrictionProgram,
@@ -19,7 +19,7 @@ impl Newton {
         let (mut last, mut last_held) = (f64::INFINITY, f64::INFINITY);
         let mut extrapolations = 0;
         let (mut calmed, mut stiffened) = (false, false);
-        // whether the last update is an answer that one more would improve
+        // whether the last update gave a solution that another update would improve
         let mut near = false;
         for _ in 0..UPDATES + EXTRAPOLATIONS {
             let Some(exact) = self.equation(p, share, search) else {
@@ -30,7 +30,7 @@ impl Newton {
                 .map(|j| (PROXIMAL * (self.x[j] - self.x_c[j]) / self.D[j]).abs())
                 .fold(0.0, f64::max);
             let (change, force) = self.update_multipliers();
-            // forces that drift are those of contacts that contradict one another
+            // drifting forces indicate inconsistent contacts
             let stays = change > 0.5 * last;
             let little = change <= LITTLE * force;
             let drifts = !little && stays;
@@ -57,7 +57,7 @@ impl Newton {
                 }
                 near = false;
                 if little && !calmed {
-                    // forces have converged and the law does not hold: the error is rounding
+                    // the forces have converged but the law does not hold: the error is rounding
                     calmed = true;
                     self.set_penalty(p, CALM);
                     last = f64::INFINITY;
@@ -89,8 +89,8 @@ impl Newton {
         false
     }
 
-    /// Resolves contacts that contradict one another by little at a much larger penalty, where the contradiction moves forces as far
-    /// as they have to go. The next updates remove its rounding.
+    /// Resolves slightly inconsistent contacts at a much larger penalty, where one update moves the
+    /// forces as far as necessary. The next updates remove the rounding of that update.
     pub(super) fn stiffen(&mut self, p: &FrictionProgram) {
         let mut last = f64::INFINITY;
         for _ in 0..STIFF_UPDATES + p.contacts.len() as u32 / 4 {
@@ -118,14 +118,15 @@ impl Newton {
         self.set_penalty(p, PENALTY);
     }
 
-    /// Sets the penalty.
+    /// Sets the relative penalty and all parameters that depend on it.
     fn set_penalty(&mut self, p: &FrictionProgram, penalty: f64) {
         self.penalty = penalty;
         self.factored.clear();
         self.augment(p);
     }
 
-    /// One more update, after which the error is rounding; goes back to the point before if the law no longer holds.
+    /// One more update, after which the error is rounding. Restores the previous point if Coulomb's
+    /// law no longer holds.
     pub(super) fn polish(
         &mut self,
         p: &FrictionProgram,
@@ -145,7 +146,8 @@ impl Newton {
         holds(&self.x_found, &self.lambda_found, Drift::Nothing)
     }
 
-    /// Takes the present point and its forces as the next estimates; returns the largest change of a force, and the largest force.
+    /// Takes the current point and its forces as the next estimates. Returns the largest change of
+    /// a force, and the largest force.
     pub(super) fn update_multipliers(&mut self) -> (f64, f64) {
         self.x_c.copy_from_slice(&self.x);
         let (mut change, mut force) = (0.0_f64, 0.0_f64);
@@ -158,8 +160,8 @@ impl Newton {
         (change, force)
     }
 
-    /// Extrapolates forces that drift to where a contact opens, slips or sticks. False if none does within
-    /// `farthest` times their last change.
+    /// Extrapolates drifting forces until a contact opens, slips or sticks. Returns false if none
+    /// does within `farthest` times their last change.
     pub(super) fn extrapolate(&mut self, p: &FrictionProgram, farthest: f64) -> bool {
         self.augment(p);
         self.project(p);
@@ -191,7 +193,8 @@ impl Newton {
         true
     }
 
-    /// Writes the forces of the solved balance in the caller's units, for the check of the law.
+    /// Writes the forces of the last equation in the caller's units, for the check of Coulomb's
+    /// law.
     pub(super) fn publish(&mut self) {
         // the check of the law that follows
         self.work.spend(4 * self.cost.rows);

@@ -20,9 +20,9 @@ use crate::cone::kernels::Isa;
 use crate::coulomb::products::{Change, along, take_off};
 use crate::tolerances::newton_of_friction::{HOMOTOPY_FARTHEST, HOMOTOPY_NEARER};
 
-/// Most consecutive breakpoints without a new least parameter `t`.
+/// Largest number of consecutive breakpoints without a new least parameter `t`.
 const PATIENCE: u32 = 60;
-/// Most breakpoints, each a rank-one change, before new factors.
+/// Largest number of breakpoints, each a rank-one change, before a new factorisation.
 const KEPT: usize = 64;
 
 /// Memory of the homotopy.
@@ -31,33 +31,39 @@ pub(super) struct Homotopy {
     pub regions: Regions,
     /// Whether the linear pieces of all contacts are tabulated.
     pub known: bool,
-    /// The linear piece of every contact, and whether the contact is closed. Of an open one only an upper bound of the augmented
-    /// normal force is kept.
+    /// Linear piece of every contact, and whether the contact is closed. For an open contact only
+    /// an upper bound of the augmented normal force is stored.
     at: Vec<u16>,
     closed: Vec<bool>,
     reaches: Vec<Reach>,
     /// Size of the direction in every block, in units `D`.
     sizes: Vec<f64>,
-    /// Terms `e` and `r` of the homotopy, and the derivative of the balance by its parameter `t`.
+    /// Terms `e` and `r` of the homotopy, and the derivative of stationarity with respect to its
+    /// parameter `t`.
     e: Vec<f64>,
     r: Vec<f64>,
     by_share: Vec<f64>,
-    /// Direction for a parameter that falls by one, and that of the augmented forces.
+    /// Direction for a unit decrease of the parameter; the next field is the direction of the
+    /// augmented forces.
     y: Vec<f64>,
     da: Vec<f64>,
-    /// Rank-one changes `p qᵀ` of the matrix since its factors: `h = H⁻¹ p` with the matrix before each, the entries of `q`, and
-    /// their factors.
+    /// Rank-one changes `p qᵀ` of the matrix since its factorisation: `h = H⁻¹ p` with the matrix
+    /// before each change, the entries of `q`, and the factors.
     h: Vec<f64>,
     q: Vec<f64>,
     changes: Vec<Change>,
-    /// The penalty of these factors and changes, while they belong to the pieces in `at`; `None` if they are out of date.
+    /// Relative penalty of the current factorisation and changes, if they belong to the pieces in
+    /// `at`; `None` if they are outdated.
     pub kept: Option<f64>,
 }
 
 impl Newton {
-    /// Follows the path from the answer of other multipliers or another penalty, whose augmented forces are in `a` (tangential ones
-    /// of open contacts are not read), to the answer of the present ones; false if the path does not end there.
-    /// `rated` says that the rates are computed already. Counts a step for every factorisation.
+    /// Follows the path from the solution for other multipliers or another penalty to the solution
+    /// for the current ones. Returns false if the path does not end there.
+    ///
+    /// On entry `a` holds the augmented forces of the old solution; tangential entries of open
+    /// contacts are not read. `rated` is true if the rates are already computed. Every
+    /// factorisation counts as a step.
     pub(super) fn follow(&mut self, p: &FrictionProgram, rated: bool) -> bool {
         if !rated {
             p.rates(&self.x, &mut self.u);
@@ -108,7 +114,7 @@ impl Newton {
         }
     }
 
-    /// Finds the pieces at the present augmented forces, `e` and `r`.
+    /// Finds the pieces of the current augmented forces, and the terms `e` and `r`.
     fn set_out(&mut self, p: &FrictionProgram) {
         let Self { homotopy, a, x, x_c, D, z_c, u, weight, unit, penalty, lambda, .. } = self;
         homotopy.closed.clear();
@@ -140,7 +146,7 @@ impl Newton {
         }
     }
 
-    /// Factors the matrix of the present pieces, and finds the direction.
+    /// Factorises the matrix of the current pieces, and computes the direction.
     fn renew(&mut self, p: &FrictionProgram) -> bool {
         self.work.spend(self.cost.factor + self.cost.solve);
         let Self { homotopy, factor, saturated, stiffness, penalty, .. } = self;
@@ -165,7 +171,7 @@ impl Newton {
         true
     }
 
-    /// Finds the direction by the factors and the changes since.
+    /// Computes the direction from the factorisation and the rank-one changes since.
     fn head(&mut self, p: &FrictionProgram) {
         let Self { homotopy, factor, D, lambda, unit, .. } = self;
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -189,8 +195,8 @@ impl Newton {
         take_off(Isa::detect(), p, &homotopy.changes, &homotopy.q, &homotopy.h, &mut homotopy.y);
     }
 
-    /// End of the next piece, at most `rest` away. Augmented forces are still those at the start of the last piece, whose length is
-    /// `gone`.
+    /// Finds the end of the next piece, at most `rest` away. Augmented forces on entry are those at
+    /// the start of the last piece, whose length is `gone`.
     fn next(&mut self, p: &FrictionProgram, gone: f64, rest: f64, share: f64, sign: f64) -> End {
         let Self { homotopy, a, x, z_c, weight, penalty, D, .. } = self;
         let Homotopy { regions, at, closed, reaches, sizes, e, y, da, .. } = homotopy;
@@ -208,7 +214,7 @@ impl Newton {
         end
     }
 
-    /// Computes the augmented forces of a contact at the end of a piece.
+    /// Computes the augmented forces of a contact at the end of a piece of length `length`.
     fn arrive(&mut self, p: &FrictionProgram, contact: usize, length: f64, share: f64) {
         let Self { homotopy, a, x, z_c, weight, penalty, .. } = self;
         for at in p.contacts[contact].rows() {
@@ -225,7 +231,7 @@ impl Newton {
         }
     }
 
-    /// Enters the piece behind a plane; true if the path turns back there.
+    /// Moves a contact to the piece behind a plane; returns whether the path turns back there.
     fn cross(&mut self, p: &FrictionProgram, contact: usize, exit: usize) -> bool {
         let Self { homotopy, factor, D, a, weight, unit, penalty, .. } = self;
         let Homotopy { regions, at, closed, e, y, h, q, changes, .. } = homotopy;
@@ -281,14 +287,14 @@ impl Newton {
 }
 
 impl Homotopy {
-    /// Tabulates the pieces of all contacts if possible, and takes the units `D` of the variables.
+    /// Tabulates the pieces of all contacts if possible, and stores the units `D` of the variables.
     pub fn prepare(&mut self, p: &FrictionProgram, D: &[f64]) {
         self.kept = None;
         self.known = p.n() > 0 && p.cones.saturations.is_empty() && self.regions.update(p);
         if !self.known {
             return;
         }
-        // reserve what only some solves need
+        // reserve memory that only some solves need
         let (n, rows, contacts) = (p.n(), p.rows, p.contacts.len());
         let width = p.cones.cones.iter().fold(0, |m, cone| m.max(cone.width)) as usize;
         for (v, len) in [
@@ -323,7 +329,8 @@ mod tests {
     use crate::budget::Budget;
     use crate::coulomb::solution::CoulombMethods;
 
-    /// A weight on two points, pushed, and a second one on it: the first slides, the second sticks.
+    /// A pushed block on two contacts, and a second block on top of it. The first slides, the
+    /// second sticks.
     fn program() -> FrictionProgram {
         let mut p = FrictionProgram::new();
         p.reset([2, 2]);
@@ -363,7 +370,7 @@ mod tests {
             assert!(newton.equation(&p, 1e-12, true).is_some());
             assert_eq!(newton.steps, before, "Newton's method has nothing left to do");
         }
-        // sliding starts, and the points that are higher open
+        // breakpoints: sliding starts, and the higher contacts open
         assert!(newton.breakpoints >= 2, "{}", newton.breakpoints);
         newton.update_multipliers();
         assert!((newton.z[0] - 4.0).abs() < 1e-6 && newton.z[2].abs() < 1e-6);

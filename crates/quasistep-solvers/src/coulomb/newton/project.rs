@@ -1,16 +1,16 @@
-//! Projection of augmented forces, and its derivative.
+//! Projection of augmented forces onto the friction cones, and its derivative.
 
 use super::{CURVED, FrictionProgram, MOST, Newton, Shape, dot_short};
 
 impl Newton {
-    /// Computes `z = Pi(a)`, its derivative, and the modes.
+    /// Computes the projection `z = Pi(a)`, its derivative, and the modes.
     pub(super) fn project(&mut self, p: &FrictionProgram) {
         for (i, contact) in p.contacts.iter().enumerate() {
             let (k, d) = (contact.k as usize, contact.tangents());
             let rows = contact.rows();
             let open = !(self.a[rows.start] > 0.0);
             if open && self.modes[i] == 0 {
-                // it was open before: its force and derivative are zero
+                // the contact was open before, so its force and derivative are already zero
                 continue;
             }
             if !open && !self.whole[i] {
@@ -30,7 +30,7 @@ impl Newton {
                 continue;
             }
             if self.homotopy.known {
-                // pieces have numbers above zero; mostly it is the last one
+                // pieces have positive numbers; try the last one first, which is mostly right
                 let region = self.homotopy.regions.find(i, a, self.modes[i] as u16);
                 dz.copy_from_slice(&self.homotopy.regions.region(i, region).matrix[..k * k]);
                 for (z, row) in z.iter_mut().zip(dz.chunks_exact(k)) {
@@ -84,11 +84,12 @@ impl Newton {
                     }
                     z[1..].copy_from_slice(&point[..d]);
                     let face = &hull.corral[..hull.size];
-                    // one bit per vertex of the face, while there are enough bits
+                    // one bit for each vertex of the face, if there are enough bits
                     let letters = face.iter().all(|j| *j < 28);
                     let word = face.iter().fold(3, |m, j| m | 1 << (2 + j % 28));
                     self.modes[i] = if letters { word } else { CURVED };
-                    // derivative by the radius: a vertex of the face, orthogonal to the face
+                    // derivative with respect to the radius: a vertex of the face, orthogonalised
+                    // against the face
                     let mut along = [0.0; MOST];
                     along[..d].copy_from_slice(&vertices[face[0] * d..][..d]);
                     for q in &hull.basis[..hull.dim] {

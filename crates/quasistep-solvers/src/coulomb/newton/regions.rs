@@ -1,41 +1,44 @@
-//! The linear pieces of a projection, and their neighbours.
+//! Linear pieces of the projection onto a friction cone, and their neighbours.
 //!
-//! The projection of augmented forces is linear where the same face of the friction set is nearest, on a cone
-//! bounded by planes. Across a plane its derivative changes by a matrix of rank one.
+//! The projection of augmented forces is linear where the same face of the friction set is nearest.
+//! This region is a cone bounded by planes. Across a plane the derivative changes by a matrix of
+//! rank one.
 
-#![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instructions
+#![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instruction set
 
 use crate::cone::kernels::{Lane, Simd};
 use crate::cone::program::LANES;
 use crate::coulomb::program::{FrictionProgram, Shape};
 
-/// Most rows of a contact whose pieces are tabulated: friction in a plane.
+/// Largest number of rows of a contact whose pieces are tabulated: a normal row and two tangential
+/// ones.
 pub(super) const ROWS: usize = 3;
-/// Most vertices of a polygon whose pieces are searched one by one.
+/// Largest number of vertices of a polygon whose pieces are searched linearly.
 const MOST_VERTICES: usize = 100;
-/// Most friction sets that are kept from one program to the next.
+/// Largest number of friction sets kept from one program to the next.
 const MOST_SETS: usize = 64;
-/// The piece without force.
+/// Piece with zero force.
 pub(super) const OPEN: u16 = 0;
-/// The piece of forces that are their augmented values.
+/// Piece on which the projection is the identity.
 const STUCK: u16 = 1;
 
-/// A plane `g · a = 0` through which augmented forces leave a piece: inside, the product is positive.
+/// Plane `g · a = 0` that bounds a piece; inside the piece, the product is positive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exit {
     pub g: [f64; ROWS],
-    /// The piece behind it. Behind [`OPEN`] it is some vertex's: [`Regions::across`] selects it by the augmented friction.
+    /// Piece behind the plane. Behind [`OPEN`] it is the piece of a vertex, which
+    /// [`Regions::across`] selects from the augmented friction force.
     pub to: u16,
 }
 
-/// Up to four planes, entry by entry, padded with zeros.
+/// Up to four planes in SIMD layout, padded with zeros.
 #[derive(Clone, Copy, Debug, Default)]
 struct Planes {
     g: [Lane; ROWS],
     to: [u16; LANES],
 }
 
-/// One piece.
+/// One linear piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Region {
     /// Derivative of the projection, `k × k`.
@@ -44,31 +47,32 @@ pub(super) struct Region {
     planes: [u32; 2],
 }
 
-/// The pieces of one friction set.
+/// Pieces of one friction set.
 #[derive(Clone, Debug, Default)]
 struct Set {
-    /// Its vertices, of `k − 1` entries each.
+    /// Vertices of the friction set, `k − 1` entries each.
     vertices: Vec<f64>,
     k: usize,
-    /// First piece, and number of pieces.
+    /// Index of the first piece; the next field is their number.
     first: usize,
     count: u16,
 }
 
-/// The pieces of all contacts.
+/// Pieces of all contacts.
 #[derive(Debug, Default)]
 pub(crate) struct Regions {
     sets: Vec<Set>,
     pieces: Vec<Region>,
     planes: Vec<Planes>,
-    /// Set of every contact, and its first piece.
+    /// Friction set of every contact; the next field is the index of its first piece.
     of: Vec<u32>,
     first: Vec<u32>,
 }
 
 impl Regions {
-    /// Tabulates the contacts of a program; false if one has no table: a round one, one with more
-    /// than two tangential rows, or one whose friction set does not have 0 inside.
+    /// Tabulates the pieces of all contacts of a program. Returns false if some contact has no
+    /// table: a round one, one with more than two tangential rows, or one whose friction set does
+    /// not contain 0 in its interior.
     pub fn update(&mut self, p: &FrictionProgram) -> bool {
         self.of.clear();
         self.first.clear();
@@ -95,8 +99,8 @@ impl Regions {
         true
     }
 
-    /// Length along `da` after which the augmented forces of a closed contact leave their piece, and the number of the plane; `None`
-    /// if it is not below `least`.
+    /// Length along `da` after which the augmented forces of a closed contact leave their piece,
+    /// with the number of the plane; `None` if it is not below `least`.
     #[inline(always)]
     pub fn leave<S: Simd>(
         &self,
@@ -131,7 +135,7 @@ impl Regions {
         plane
     }
 
-    /// A piece of a contact.
+    /// Piece number `region` of a contact.
     #[inline(always)]
     pub fn region(&self, contact: usize, region: u16) -> &Region {
         &self.pieces[self.first[contact] as usize + usize::from(region)]
@@ -143,12 +147,12 @@ impl Regions {
         Exit { g: planes.g.map(|g| g[lane]), to: planes.to[lane] }
     }
 
-    /// Number of the plane behind which an open contact closes.
+    /// Number of the plane at which an open contact closes.
     pub fn closing(&self, contact: usize) -> usize {
         self.region(contact, OPEN).planes[0] as usize * LANES
     }
 
-    /// The piece of a contact's augmented forces; `before` is tried first.
+    /// Piece that contains a contact's augmented forces `a`; `before` is tried first.
     pub fn find(&self, contact: usize, a: &[f64], before: u16) -> u16 {
         if !(a[0] > 0.0) {
             return OPEN;
@@ -179,7 +183,7 @@ impl Regions {
         best.1
     }
 
-    /// The piece on the other side of a plane, at these augmented forces.
+    /// Piece on the other side of a plane, for augmented forces `a`.
     pub fn across(&self, contact: usize, from: u16, to: u16, a: &[f64]) -> u16 {
         let set = &self.sets[self.of[contact] as usize];
         let d = set.k - 1;
@@ -198,14 +202,14 @@ impl Regions {
 }
 
 impl Regions {
-    /// Adds the pieces of a half-line, or with friction of a segment or a counterclockwise convex polygon around 0; false, with
-    /// nothing added, for another set.
+    /// Adds the pieces of a contact without friction, or with a segment or a counterclockwise
+    /// convex polygon around 0. Returns false, with nothing added, for another set.
     fn add(&mut self, k: usize, vertices: &[f64]) -> bool {
         let (first, planes) = (self.pieces.len(), self.planes.len());
         let mut unit = [0.0; ROWS * ROWS];
         (0..k).for_each(|r| unit[r * k + r] = 1.0);
         let shut = Exit { g: [1.0, 0.0, 0.0], to: OPEN };
-        // vertices come last
+        // pieces of vertices come last
         let vertex = match k {
             1 => STUCK,
             2 => STUCK + 1,
@@ -276,7 +280,7 @@ impl Regions {
         if !(3..=MOST_VERTICES).contains(&m) || !(0..m).all(around) {
             return None;
         }
-        // behind the line through a point, across a direction
+        // plane through the line at a point, across a direction
         let plane = |n: [f64; 2], at: [f64; 2], to: usize| Exit {
             g: [-dot(n, at), n[0], n[1]],
             to: to as u16,
@@ -399,7 +403,7 @@ mod tests {
                 }
             }
         }
-        // the box's corners are not in order
+        // the box's corners are not in order, so that its pieces are not tabulated
         assert_eq!(known, 4);
     }
 

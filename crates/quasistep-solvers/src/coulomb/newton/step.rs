@@ -1,10 +1,10 @@
-//! One step of Newton's method: its matrix and its direction.
+//! Matrix and direction of a Newton step.
 
 use super::{FrictionProgram, MOST, Newton, PROXIMAL, Part, dot_short, hessian};
 
 impl Newton {
-    /// Replaces the augmented forces of the start by those of `x`, and corrects `g` by the derivative for the
-    /// difference.
+    /// Replaces the augmented forces of the start by those of `x`, and adds the linearised
+    /// difference to `g`.
     pub(super) fn add_inconsistency(&mut self, p: &FrictionProgram) {
         p.rates(&self.x, &mut self.u);
         for (i, contact) in p.contacts.iter().enumerate() {
@@ -40,8 +40,8 @@ impl Newton {
         });
     }
 
-    /// Writes Newton's direction to `dx`, and that of the augmented forces to `da`: of contacts without force only the normal
-    /// ones, which tell whether they close.
+    /// Writes Newton's direction to `dx`, and that of the augmented forces to `da`. For contacts
+    /// without force only the normal entry is computed, which determines whether they close.
     pub(super) fn direct(&mut self, p: &FrictionProgram) {
         self.work.spend(self.cost.solve + self.cost.rows);
         for ((dx, g), D) in self.dx.iter_mut().zip(&self.g).zip(&self.D) {
@@ -59,7 +59,7 @@ impl Newton {
         }
     }
 
-    /// Moves by a share of the direction.
+    /// Moves by a fraction of the direction.
     pub(super) fn advance(&mut self, share: f64) {
         crate::kernels::axpy(share, &self.dx, &mut self.x);
         crate::kernels::axpy(share, &self.da, &mut self.a);
