@@ -16,7 +16,7 @@
 //! quadratic programs", Mathematical Programming 27 (1983) 1–33. Rows enter by one Householder
 //! reflection instead of the paper's Givens sweep: the same factors in half the arithmetic.
 
-#![allow(non_snake_case)] // J and R are the letters of the paper
+#![allow(non_snake_case)] // J and R follow the paper's notation
 
 use super::kernels;
 use crate::cone::kernels::Isa;
@@ -27,9 +27,10 @@ use crate::kernels::{dot, solve_lower_transposed, zeros};
 pub(crate) struct ActiveFactors {
     isa: Isa,
     n: usize,
-    /// Number of working rows.
+    /// Number of rows in the working set.
     q: usize,
-    /// Distance of columns: `n` in whole lanes. Vectors of `n` numbers are padded with zeros to it.
+    /// Distance between columns: `n` rounded up to whole lanes. Vectors over the variables are
+    /// padded with zeros to this length.
     stride: usize,
     J: Vec<f64>,
     R: Vec<f64>,
@@ -46,7 +47,8 @@ pub(crate) fn padded(n: usize) -> usize {
 }
 
 impl ActiveFactors {
-    /// An empty working set of `H = L Lᵀ`, with the factor of [`cholesky`](crate::kernels::cholesky).
+    /// Starts with an empty working set for `H = L Lᵀ`, `L` from
+    /// [`cholesky`](crate::kernels::cholesky).
     pub fn start(&mut self, n: usize, L: &[f64], first: &[u32]) {
         self.clear(n);
         for j in 0..n {
@@ -63,7 +65,7 @@ impl ActiveFactors {
         self.make_room();
     }
 
-    /// Memory for `n` variables and any working set.
+    /// Allocates memory for `n` variables and any working set.
     pub fn reserve(&mut self, n: usize) {
         let stride = padded(n);
         let sizes = [n * stride, n * stride, stride, stride, stride, n + 1, n + 1];
@@ -85,14 +87,14 @@ impl ActiveFactors {
         for v in [&mut self.d, &mut self.step, &mut self.t] {
             zeros(v, self.stride);
         }
-        // room for any working set, so that a pivot never allocates
+        // room for any working set, so that no pivot allocates
         for v in [&mut self.r, &mut self.w] {
             v.clear();
             v.reserve(self.n + 1);
         }
     }
 
-    /// Copies another's factors.
+    /// Copies the factors of another working set.
     pub fn copy_from(&mut self, other: &Self) {
         (self.n, self.q, self.stride) = (other.n, other.q, other.stride);
         self.J.clear();
@@ -104,8 +106,8 @@ impl ActiveFactors {
         self.make_room();
     }
 
-    /// Writes `d = Jᵀ a` of a row that is `a` in the whole lanes from `from` on and zero elsewhere; returns
-    /// `|d₂|²` and `|d|²`.
+    /// Writes `d = Jᵀ a`, where the row is `a` in the whole lanes from index `from` on and zero
+    /// elsewhere. Returns `|d₂|²` and `|d|²`.
     pub fn direction(&mut self, from: usize, a: &[f64]) -> (f64, f64) {
         kernels::columns_times(self.isa, &self.J, self.stride, from, a, &mut self.d[..self.n]);
         let (d1, d2) = self.d[..self.n].split_at(self.q);
@@ -120,14 +122,14 @@ impl ActiveFactors {
         kernels::add_columns(self.isa, &self.J, self.stride, self.q, d2, &mut self.step);
     }
 
-    /// Writes minus the dual direction, `r = R⁻¹ d₁`.
+    /// Writes the negative dual direction `r = R⁻¹ d₁`.
     pub fn solve_r(&mut self) {
         self.r.clear();
         self.r.extend_from_slice(&self.d[..self.q]);
         kernels::solve_upper(self.isa, &self.R, self.stride, &mut self.r);
     }
 
-    /// Appends the row whose `d` and `step` are known; `free` is `|d₂|²`.
+    /// Adds the row whose `d` and `step` are known to the working set; `free` is `|d₂|²`.
     pub fn add(&mut self, free: f64) {
         let (n, q, stride) = (self.n, self.q, self.stride);
         let d_q = self.d[q];
@@ -147,11 +149,11 @@ impl ActiveFactors {
         self.q += 1;
     }
 
-    /// Drops the `k`-th working row.
+    /// Removes the `k`-th row from the working set.
     pub fn drop(&mut self, k: usize) {
         let (q, stride) = (self.q, self.stride);
         for j in k..q - 1 {
-            // column j + 1 moves to j and has one entry below the diagonal
+            // column j + 1 moves to j, with one entry below the diagonal
             self.R.copy_within((j + 1) * stride..(j + 1) * stride + j + 2, j * stride);
         }
         for j in k..q - 1 {
@@ -172,8 +174,9 @@ impl ActiveFactors {
         self.q -= 1;
     }
 
-    /// Moves `x` and `u` by the Newton step of the working set's equalities that cancels the residuals `sign r_d` (of
-    /// `−H x − g + Nᵀu`) and `r_p` (of `b − N x`). `r_d` may be as long as the variables or as whole lanes.
+    /// Moves `x` and `u` by the Newton step for the equality-constrained problem on the working
+    /// set. It cancels the residuals `sign r_d` (of `−H x − g + Nᵀu`) and `r_p` (of `b − N x`).
+    /// `r_d` has `n` entries or is padded.
     pub fn correct(
         &mut self,
         sign: f64,

@@ -1,9 +1,10 @@
-//! Inner loops of the active sets, on whole columns in lanes. Columns begin at multiples of `stride`, a multiple of the lane
-//! width, and are padded with zeros, so that no loop has a remainder. At the end `CᵀC` of few columns and its inverse.
+//! Inner loops of the active sets, on SIMD lanes. Columns begin at multiples of `stride`, a
+//! multiple of the lane width, and are padded with zeros, so that no loop has a remainder. The last
+//! functions compute `CᵀC` of few columns and its inverse.
 
 #![allow(non_snake_case)]
-// J, M and R are the letters of the literature
-// a kernel's parts must be compiled with its instructions, so they must be inside it
+// J, M and R follow the literature; parts of a kernel must be inlined into it, because only the
+// kernel is compiled with its instruction set
 #![allow(clippy::inline_always)]
 
 use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
@@ -11,7 +12,8 @@ use crate::cone::program::LANES;
 use crate::tolerances::GRAM_SINGULAR;
 
 kernel! {
-    /// `out_j = a · M_j[from..]` for the columns `j` that `out` has room for; `from` and the length of `a` are whole lanes.
+    /// `out_j = a · M_j[from..]` for the first columns `j`, as many as `out` has entries. `from`
+    /// and the length of `a` are multiples of the lane width.
     columns_times(M: &[f64], stride: usize, from: usize, a: &[f64], out: &mut [f64]) {
         let column = |j: usize| lanes(&M[j * stride + from..][..a.len()]);
         let a = lanes(a);
@@ -28,7 +30,7 @@ kernel! {
 }
 
 kernel! {
-    /// `out += Σ_j s_j M_j`, the columns from `first` on.
+    /// `out += Σ_j s_j M_j`, over the columns from `first` on.
     add_columns(M: &[f64], stride: usize, first: usize, s: &[f64], out: &mut [f64]) {
         let column = |j: usize| lanes(&M[(first + j) * stride..][..stride]);
         let out = lanes_mut(out);
@@ -41,7 +43,7 @@ kernel! {
             let (c0, c1, c2, c3) = (column(j), column(j + 1), column(j + 2), column(j + 3));
             let [s0, s1, s2, s3] = [S::splat(s[0]), S::splat(s[1]), S::splat(s[2]), S::splat(s[3])];
             for ((((y, c0), c1), c2), c3) in out.iter_mut().zip(c0).zip(c1).zip(c2).zip(c3) {
-                // two chains: additions wait for one another
+                // two independent sums, because each addition waits for the last one
                 let even = S::fma(s2, S::load(c2), S::fma(s0, S::load(c0), S::load(y)));
                 let odd = S::fma(s3, S::load(c3), S::mul(s1, S::load(c1)));
                 S::store(S::add(even, odd), y);
@@ -83,13 +85,13 @@ kernel! {
 }
 
 kernel! {
-    /// `r ← R⁻¹ r`; `R` is an upper triangle by columns.
+    /// `r ← R⁻¹ r`, with `R` upper triangular and stored by columns.
     solve_upper(R: &[f64], stride: usize, r: &mut [f64]) {
         for block in (0..r.len().div_ceil(LANES)).rev() {
             let (from, to) = (block * LANES, r.len().min((block + 1) * LANES));
             let mut values = [0.0; LANES];
             for k in (from..to).rev() {
-                // the division does not depend on the entries before it
+                // the division does not depend on the earlier entries
                 let value = r[k] * (1.0 / R[k * stride + k]);
                 r[k] = value;
                 values[k - from] = value;
@@ -139,7 +141,7 @@ kernel! {
     }
 }
 
-/// Inner product of whole lanes.
+/// Inner product of two vectors of equal numbers of lanes.
 #[inline(always)]
 pub(crate) fn product<S: Simd>(a: &[Lane], b: &[Lane]) -> f64 {
     let (mut even, mut odd) = (S::zero(), S::zero());
@@ -155,7 +157,7 @@ pub(crate) fn product<S: Simd>(a: &[Lane], b: &[Lane]) -> f64 {
     S::sum(S::add(even, odd))
 }
 
-/// Products of four columns with another, all of as many lanes.
+/// Inner products of four columns with another one, all of equal length.
 #[inline(always)]
 pub(crate) fn products<S: Simd>([a, b, c, d]: [&[Lane]; LANES], other: &[Lane]) -> S::V {
     let mut dots = [S::zero(); LANES];
@@ -169,7 +171,7 @@ pub(crate) fn products<S: Simd>([a, b, c, d]: [&[Lane]; LANES], other: &[Lane]) 
     S::sums(dots)
 }
 
-/// Splits four columns of equal length that follow one another in memory.
+/// Splits four columns of equal length that are contiguous in memory.
 #[inline(always)]
 pub(crate) fn quarters(four: &[Lane]) -> [&[Lane]; LANES] {
     let (first, last) = four.split_at(four.len() / 2);
@@ -177,7 +179,7 @@ pub(crate) fn quarters(four: &[Lane]) -> [&[Lane]; LANES] {
     [a, b, c, d]
 }
 
-/// `M = CᵀC` of `W` lanes, from the columns of `C`, of `n` lanes each.
+/// `M = CᵀC` with rows of `W` lanes, from the columns of `C` with `n` lanes each.
 #[inline(always)]
 pub(crate) fn gram<S: Simd, const W: usize>(
     columns: &[Lane],
@@ -194,8 +196,8 @@ pub(crate) fn gram<S: Simd, const W: usize>(
     }
 }
 
-/// `M ← M⁻¹` of a definite matrix, by Gauss and Jordan's method. Where a pivot counts as zero, row and column
-/// become zero: that row of `Q` takes no part.
+/// `M ← M⁻¹` of a positive definite matrix, by Gauss–Jordan elimination. If a pivot counts as zero,
+/// its row and column become zero, which excludes that row of `Q`.
 #[inline(always)]
 pub(crate) fn invert<S: Simd, const W: usize>(M: &mut [Lane], rank: usize) {
     let M = &mut M[..rank * W];
@@ -213,7 +215,8 @@ pub(crate) fn invert<S: Simd, const W: usize>(M: &mut [Lane], rank: usize) {
             for c in 0..W {
                 row[c] = S::mul(scale, S::load(&M[k * W + c]));
             }
-            // column k of the others becomes minus itself over the pivot: one more in this lane
+            // column k of the other rows becomes minus itself over the pivot; subtracting one more
+            // in this lane does that
             let old = row[lane];
             let one = S::splat(if singular { 1.0 } else { inverse });
             row[lane] = S::fma(one, unit, old);
@@ -249,7 +252,7 @@ pub(crate) fn apply<S: Simd, const W: usize>(M: &[Lane], rank: usize, v: &[Lane;
     flat
 }
 
-/// Pivot search: the largest squared remainder so far of each lane, and its row.
+/// Pivot search: the largest squared length so far in each lane, and its row.
 pub(crate) struct Longest<S: Simd> {
     square: S::V,
     row: S::V,
@@ -262,7 +265,7 @@ impl<S: Simd> Longest<S> {
         Self { square: S::zero(), row: S::zero(), next: S::load(&[0.0, 1.0, 2.0, 3.0]) }
     }
 
-    /// Takes the next four rows into account.
+    /// Updates the search with the next four rows.
     #[inline(always)]
     pub fn take(&mut self, squares: S::V) {
         let more = S::sub(squares, self.square);
@@ -271,7 +274,7 @@ impl<S: Simd> Longest<S> {
         self.next = S::add(self.next, S::splat(LANES as f64));
     }
 
-    /// The row of the largest remainder; `None` if all are zero.
+    /// Index of the longest row; `None` if all lengths are zero.
     #[inline(always)]
     pub fn row(&self) -> Option<usize> {
         let (squares, rows) = (S::to_array(self.square), S::to_array(self.row));

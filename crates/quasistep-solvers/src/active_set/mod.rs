@@ -1,21 +1,23 @@
-//! Goldfarb and Idnani's dual active set: one for contacts, dense programs and the nodes of the branch and bound.
+//! Goldfarb and Idnani's dual active set method, shared by the small active set, dense programs and
+//! the nodes of the branch and bound.
 //!
 //! ```text
 //! min 1/2 xᵀ(P + Δ)x + (c − Δ x̂)ᵀx     s.t.  a_i·x  ≥, ≤, = or free of  b_i
 //! ```
 //!
-//! Its letters are in `factors`; `u` are the multipliers, ≥ 0 except of equalities.
+//! The notation is that of `factors`; `u` are the multipliers, ≥ 0 except of equalities.
 //!
-//! Every row that enters with `d₂ ≠ 0` raises the dual cost, and only finitely many working sets exist: the method
-//! cannot cycle, however degenerate the rows are. Against rounding, `x` is recomputed from the factors before it is
-//! accepted, dependence has a threshold, and pivots have a limit; the tolerance of rows that are equal up to rounding and
-//! take turns in the working set grows.
+//! Every row that enters with `d₂ ≠ 0` increases the dual cost, and there are finitely many working
+//! sets. So the method cannot cycle in exact arithmetic, even with degenerate rows. Four measures
+//! limit the effect of rounding. `x` is recomputed from the factors before it is accepted. Linear
+//! dependence has a threshold. Pivots have a limit. The feasibility tolerance grows if rows that
+//! are equal up to rounding alternate in the working set.
 //!
-//! A program whose rows demand more than those of another, never less, may start from the other's working set and multipliers,
-//! which stay dual feasible. The dual cost only rises on the way and is a lower bound, so that the search may end as soon as it
-//! passes a cutoff.
+//! A program that adds constraints to another one may start from its working set and multipliers,
+//! which stay dual feasible. The dual cost increases monotonically and is a lower bound, so a solve
+//! may end as soon as it exceeds a cutoff.
 
-#![allow(non_snake_case)] // J and R are the letters of the paper
+#![allow(non_snake_case)] // J and R follow the paper's notation
 
 mod factors;
 pub(crate) mod kernels;
@@ -31,39 +33,42 @@ use crate::tolerances::{
 };
 use program::{Violated, worst};
 
-/// Working set, point and multipliers; a solve starts from the present ones.
+/// Working set, point and multipliers. A solve starts from the current ones.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveSet {
     n: usize,
     pub factors: ActiveFactors,
     pub working: Vec<u32>,
-    /// +1 where the row came in as `≥`, −1 as `≤`.
+    /// +1 for a row that entered as `≥`, −1 for `≤`.
     sign: Vec<f64>,
     pub u: Vec<f64>,
     pub x: Vec<f64>,
-    /// Whether each row is in the working set or passed over.
+    /// For each row, whether it is excluded from pricing: in the working set, or skipped.
     passed: Vec<bool>,
     pub any_passed_over: bool,
-    /// Whether each row was in a working set before: others are priced when none of these is violated.
+    /// For each row, whether it was in a working set before. Other rows are priced only if none of
+    /// these is violated.
     awake: Vec<bool>,
-    /// Largest variable of all minimisers so far, which rounding is measured against: the present point may be 0.
+    /// Largest variable of all minimisers so far, the reference size of rounding. The current point
+    /// may be 0.
     pub size: f64,
-    /// Dual cost: the cost with the proximal term at `x`.
+    /// Dual cost: the cost including the proximal term at `x`.
     value: f64,
     /// Gradient at zero, `c − Δ x̂`.
     g: Vec<f64>,
     /// Proximal centre `x̂`.
     pub center: Vec<f64>,
-    /// Rows with a demand: those that were awake when the solve began, then the others.
+    /// Constrained rows: first those that were awake when the solve began, then the others.
     near: Vec<u32>,
     far: Vec<u32>,
     pub pivots: u64,
-    /// The last solve ended with a minimiser.
+    /// Whether the last solve ended with a minimiser.
     pub ended: bool,
 }
 
 impl ActiveSet {
-    /// Starts from the unconstrained minimiser, with an empty working set and the proximal centre at 0.
+    /// Starts at the unconstrained minimiser, with an empty working set and the proximal centre at
+    /// 0.
     pub fn start(&mut self, p: &Program) {
         self.n = p.n;
         self.awake.clear();
@@ -77,7 +82,7 @@ impl ActiveSet {
         self.refactor(p);
     }
 
-    /// Takes a new factor of the cost, with an empty working set.
+    /// Takes a new factorisation of the cost, with an empty working set.
     pub fn refactor(&mut self, p: &Program) {
         self.factors.start(p.n, &p.L, &p.first);
         self.working.clear();
@@ -91,8 +96,8 @@ impl ActiveSet {
         self.equality_point(p);
     }
 
-    /// Reserves memory for any working set of a program of this size, so that no pivot allocates, whichever set a search
-    /// copies into it.
+    /// Reserves memory for any working set of a program of this size, so that no pivot allocates,
+    /// even after copies from other sets.
     pub fn reserve(&mut self, n: usize, m: usize) {
         self.factors.reserve(n);
         for v in [&mut self.x, &mut self.g, &mut self.center] {
@@ -109,7 +114,7 @@ impl ActiveSet {
         }
     }
 
-    /// Copies another set's factors and point.
+    /// Copies the factors and point of another active set.
     pub fn copy_from(&mut self, other: &Self) {
         self.n = other.n;
         self.factors.copy_from(&other.factors);
@@ -135,10 +140,10 @@ impl ActiveSet {
         self.reserve(other.n, other.passed.len());
     }
 
-    /// A lower bound of the cost without the proximal term over all points of this program that are
-    /// no further than `reach` from `x`, in every variable that has a proximal term.
+    /// Lower bound of the cost without the proximal term, over all feasible points whose variables
+    /// with a proximal term differ from `x` by at most `reach`.
     ///
-    /// With `g` the gradient of the cost, `g + Δ(x − x̂) = Nᵀu`; so for every feasible `y`,
+    /// With `g` the gradient of the cost, `g + Δ(x − x̂) = Nᵀu`. So for every feasible `y`,
     /// `cost(y) ≥ cost(x) + g·(y − x) ≥ cost(x) − Σ δ_i |x_i − x̂_i| reach`.
     pub fn lower(&self, p: &Program, reach: f64) -> f64 {
         if !p.singular {
@@ -155,8 +160,8 @@ impl ActiveSet {
         cost - reach * doubt
     }
 
-    /// A lower bound for `sides` that differ from the solved ones in stricter demands on `rows` alone, from one dual step, which is
-    /// not taken.
+    /// Lower bound on a child's optimal cost from one dual step, which is not taken. The child's
+    /// `sides` differ from the solved ones only by additional constraints on `rows`.
     pub fn peek(&mut self, p: &Program, sides: &[Side], rows: &[u32], limits: &Limits) -> f64 {
         let known = self.lower(p, limits.reach);
         self.near.clear();
@@ -201,7 +206,8 @@ impl ActiveSet {
         }
     }
 
-    /// Multiplier of a row with the wrong sign for `side`, as a positive number: dropping the demand would lower the cost.
+    /// Size of a row's multiplier if its sign is wrong for `side`, else 0. If positive, dropping
+    /// the constraint would decrease the cost.
     pub fn pull(&self, row: u32, side: Side) -> f64 {
         let Some(k) = self.working.iter().position(|&i| i == row) else { return 0.0 };
         // gradient of the cost along the row
@@ -215,8 +221,8 @@ impl ActiveSet {
         }
     }
 
-    /// Adds the rows to an empty working set whose squared sines to it are above `least`. Their multipliers are
-    /// unknown until the next solve with [`Begin::Anew`].
+    /// Adds rows to an empty working set, each if its squared sine to the span of the set is above
+    /// `least`. Their multipliers are undetermined until the next solve with [`Begin::Anew`].
     pub fn add_independent(&mut self, p: &Program, rows: impl Iterator<Item = u32>, least: f64) {
         for row in rows.map(|row| row as usize) {
             if self.working.len() == self.n {
@@ -232,7 +238,7 @@ impl ActiveSet {
         }
     }
 
-    /// Solves for `sides`, from the present factors.
+    /// Solves for `sides`, starting from the current factors.
     pub fn solve(&mut self, p: &Program, sides: &[Side], begin: Begin, limits: &Limits) -> End {
         let end = self.pivot_to_end(p, sides, begin, limits);
         self.ended = end == End::Solved;
@@ -241,7 +247,7 @@ impl ActiveSet {
 
     fn pivot_to_end(&mut self, p: &Program, sides: &[Side], begin: Begin, limits: &Limits) -> End {
         let last = self.pivots + limits.max_pivots;
-        // a bound does not need a recomputed point
+        // a lower bound does not need a recomputed point
         let bound_only = begin == Begin::Trial;
         let mut fresh = bound_only;
         if begin == Begin::Anew {
@@ -277,7 +283,7 @@ impl ActiveSet {
                     return End::Solved;
                 }
                 None => {
-                    // recompute the point, which is a sum of steps, before it is accepted
+                    // the point is a sum of steps: recompute it before it is accepted
                     self.dual_feasible_point(p, sides);
                     fresh = true;
                     self.pivots += 1;
@@ -298,7 +304,7 @@ impl ActiveSet {
         }
     }
 
-    /// Lists the rows with a demand, awake ones apart; with `all` every row counts as awake.
+    /// Lists the constrained rows, awake ones first. With `all`, every row counts as awake.
     fn list_rows(&mut self, sides: &[Side], all: bool) {
         self.near.clear();
         self.far.clear();
@@ -309,7 +315,7 @@ impl ActiveSet {
         }
     }
 
-    /// The most violated row of those listed, awake ones first.
+    /// The most violated row of the list. Awake rows are priced first.
     fn most_violated(&self, p: &Program, sides: &[Side], patience: f64) -> Option<Violated> {
         let size = max_abs(&self.x).max(self.size);
         [&self.near, &self.far].into_iter().find_map(|list| {
@@ -317,7 +323,7 @@ impl ActiveSet {
         })
     }
 
-    /// Adds one violated row to the working set, dropping those that block it.
+    /// Adds a violated row to the working set, dropping the rows that block it.
     fn enter(
         &mut self,
         p: &Program,
@@ -365,13 +371,15 @@ impl ActiveSet {
         }
     }
 
-    /// Checks a Farkas certificate: true if no point within `reach` of `x` satisfies the row and the working rows, even with
-    /// rounding of each of them, and if the certificate excludes all other points up to rounding.
+    /// Checks a Farkas certificate. Returns true if no point within `reach` of `x` satisfies the
+    /// row and the working set, allowing for rounding of each row, and if the certificate excludes
+    /// all other points up to rounding.
     ///
-    /// With `a = Σ r_k a_k + e`, and `r_k ≤ 0` where a row is not an equality, points that hold the working rows have
-    /// `a·y ≤ Σ r_k b_k + e·y` (Farkas). Levels are compared, for `x` may be far off. Many of them
-    /// are differences of numbers as large as the point is, so 0 is only as good as `size` lets it be; taken
-    /// at its word it closes nodes that hold the best answer.
+    /// With `a = Σ r_k a_k + e`, and `r_k ≤ 0` for rows that are not equalities, points that
+    /// satisfy the working set have `a·y ≤ Σ r_k b_k + e·y` (Farkas). The comparison uses levels,
+    /// because `x` may be far away. Many levels are differences of numbers as large as `size`, so
+    /// they are accurate only relative to `size`. Without this allowance nodes that contain the
+    /// optimum would be closed.
     fn contradicts(&mut self, p: &Program, sides: &[Side], wanted: Violated, reach: f64) -> bool {
         let Violated { row, sign, .. } = wanted;
         let size = max_abs(&self.x).max(self.size);
@@ -386,7 +394,7 @@ impl ActiveSet {
         let (mut margin, mut terms) = add(row, sign);
         for (k, &i) in self.working.iter().enumerate() {
             let r = self.factors.r[k];
-            // a factor that is positive by rounding proves nothing: leave its row to the remainder
+            // a factor that is positive by rounding proves nothing: count its row in the remainder
             if r < 0.0 || sides[i as usize] == Side::Equal {
                 let (level, own) = add(i as usize, -r * self.sign[k]);
                 margin += level;
@@ -397,7 +405,8 @@ impl ActiveSet {
         max_abs(rest) <= PROOF * weight && margin > PROOF * terms + sum * (size + reach)
     }
 
-    /// Longest dual step, and the place of the working row that blocks it; ties go to the lowest row.
+    /// Longest dual step, and the index of the working row that blocks it. Ties are broken by the
+    /// lowest row number.
     fn blocking(&self, sides: &[Side]) -> (f64, usize) {
         let zero = NO_MULTIPLIER * max_abs(&self.factors.r);
         let (mut t, mut leaves) = (f64::INFINITY, 0);
@@ -422,7 +431,7 @@ impl ActiveSet {
         lengths
     }
 
-    /// Adds the row whose `d` and `step` are known to the working set.
+    /// Adds the row whose `d` and `step` are known to the working set; `free` is `|d₂|²`.
     fn add(&mut self, row: usize, sign: f64, free: f64, u: f64) {
         self.factors.add(free);
         self.working.push(row as u32);
@@ -442,7 +451,7 @@ impl ActiveSet {
         self.passed[row as usize] = false;
     }
 
-    /// Recomputes `x`, `u` and the cost of the working set as equalities, from the factors alone.
+    /// Recomputes `x`, `u` and the cost with the working set as equalities, from the factors alone.
     fn equality_point(&mut self, p: &Program) {
         let level = |(&i, s): (&u32, &f64)| s * p.rows.b[i as usize];
         let levels = self.working.iter().zip(&self.sign).map(level);
@@ -455,7 +464,8 @@ impl ActiveSet {
         self.value = 0.5 * (dot(&self.g, &self.x) + pull);
     }
 
-    /// [`equality_point`](Self::equality_point), after dropping rows with a multiplier of the wrong sign.
+    /// Drops rows with a multiplier of the wrong sign, then computes
+    /// [`equality_point`](Self::equality_point).
     fn dual_feasible_point(&mut self, p: &Program, sides: &[Side]) {
         loop {
             self.equality_point(p);
@@ -474,25 +484,27 @@ impl ActiveSet {
         }
     }
 
-    /// Whether a row is in the working set or was passed over.
+    /// Whether a row is in the working set or skipped.
     pub fn has_taken(&self, row: usize) -> bool {
         self.passed[row]
     }
 
-    /// Whether the squared sine of a row to the working set is at most `least`.
+    /// Whether the squared sine of a row to the span of the working set is at most `least`.
     pub fn depends(&mut self, p: &Program, row: usize, least: f64) -> bool {
         let (free, all) = self.direction(p, row, 1.0);
         free <= least * all
     }
 
-    /// True if no row that is not passed over is violated by more than a few times the rounding of its slack.
+    /// Whether no row is violated by more than a few times the rounding of its slack. Skipped rows
+    /// are not tested.
     pub fn rows_hold(&self, p: &Program) -> bool {
         let size = max_abs(&self.x);
         let holds = |i| p.slack(i, &self.x) >= -HELD_ROUNDING * p.rounding(i, &self.x, size);
         (0..p.m()).filter(|&i| !self.passed[i]).all(holds)
     }
 
-    /// Farkas certificate of [`End::Infeasible`]: rows with factors, ≥ 0 except of equalities.
+    /// Farkas certificate of [`End::Infeasible`]: rows with factors, which are ≥ 0 except of
+    /// equalities.
     pub fn contradiction(&self, row: u32) -> impl Iterator<Item = (u32, f64)> {
         let working = self.working.iter().zip(&self.sign).zip(&self.factors.r);
         std::iter::once((row, 1.0)).chain(working.map(|((&i, sign), r)| (i, -r * sign)))

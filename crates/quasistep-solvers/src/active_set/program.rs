@@ -1,8 +1,9 @@
-//! The program of the active set: unit rows, packed over the lanes that they span, and a factor of the cost.
+//! Program of the active set: rows scaled to unit length and stored over the lanes that they span,
+//! and a factorisation of the cost.
 
 #![allow(non_snake_case)]
-// P, L and J are the letters of the literature
-// a kernel's parts must be compiled with its instructions, so they must be inside it
+// P, L and J follow the literature; parts of a kernel must be inlined into it, because only the
+// kernel is compiled with its instruction set
 #![allow(clippy::inline_always)]
 
 use super::factors::padded;
@@ -15,17 +16,17 @@ use crate::kernels::{axpy, cholesky, dot, zeros};
 use crate::tolerances::{ROW_ROUNDING, ROW_ROUNDING_OF_POINT};
 use std::ops::Range;
 
-/// Number of preceding rows in which a row with equal or opposite vector is looked for: bounds of one quantity from both sides
-/// stand near one another.
+/// Number of preceding rows among which an equal or opposite row is searched for. Lower and upper
+/// bounds of one quantity are mostly close to each other.
 const NEAR: usize = 32;
 
-/// On which side of its level a row must lie.
+/// Type of a linear constraint on a row.
 ///
-/// Sides are sets of demands: [`Equal`](Self::Equal) is `AtLeast` and `AtMost` together.
+/// Types form a lattice: [`Equal`](Self::Equal) combines `AtLeast` and `AtMost`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Side {
-    /// No demand.
+    /// No constraint.
     #[default]
     Free = 0,
     /// `a·x ≥ b`.
@@ -46,12 +47,12 @@ impl Side {
         }
     }
 
-    /// Both demands at once.
+    /// Conjunction: both constraints together.
     pub fn and(self, other: Self) -> Self {
         Self::from_bits(self as u8 | other as u8)
     }
 
-    /// The demands that both sides have in common.
+    /// The constraints that both types imply.
     pub(crate) fn common(self, other: Self) -> Self {
         Self::from_bits(self as u8 & other as u8)
     }
@@ -64,7 +65,7 @@ impl Side {
         self as u8 & 2 != 0
     }
 
-    /// Violation of a slack `s = a·x − b`, ≥ 0.
+    /// Violation of a constraint with slack `s = a·x − b`, ≥ 0.
     pub(crate) fn violation(self, s: f64) -> f64 {
         match self {
             Self::Free => 0.0,
@@ -74,10 +75,10 @@ impl Side {
         }
     }
 }
-/// Rows of length one. Vectors of variables are as long as whole lanes, zeros at the end.
+/// Rows scaled to length one. Vectors over the variables are padded with zeros to whole lanes.
 #[derive(Debug, Default)]
 pub(crate) struct UnitRows {
-    /// Vectors in whole lanes; rows that differ in sense and level alone share one.
+    /// Row vectors, in whole lanes. Rows that differ in sign and level only share one vector.
     values: Vec<f64>,
     spans: Vec<Span>,
     rows: Vec<UnitRow>,
@@ -87,7 +88,7 @@ pub(crate) struct UnitRows {
     row: Vec<f64>,
 }
 
-/// A vector that is zero outside the whole lanes `from..from + len`, and its place in `values`.
+/// A vector that is zero outside the whole lanes `from..from + len`, and its index in `values`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     from: u32,
@@ -107,12 +108,12 @@ impl Span {
     }
 }
 
-/// The scalars of a row that pricing reads, side by side in memory.
+/// The scalars of a row that pricing reads, stored together.
 #[derive(Clone, Copy, Debug)]
 struct UnitRow {
     span: Span,
     vector: u32,
-    /// +1 or −1.
+    /// +1 or −1, the sign of the shared vector.
     sense: f64,
     b: f64,
 }
@@ -123,7 +124,7 @@ pub(crate) struct Violated {
     pub row: usize,
     /// +1 for a violated `≥`, −1 for `≤`.
     pub sign: f64,
-    /// Slack in that sense, < 0.
+    /// Slack with that sign, < 0.
     pub slack: f64,
 }
 
@@ -137,7 +138,8 @@ impl UnitRows {
         zeros(&mut self.row, padded(n));
     }
 
-    /// Appends `Σ values_k scale(columns_k) x[columns_k]` with level `b`, both divided by the row's length.
+    /// Appends the row `Σ values_k scale(columns_k) x[columns_k]` with level `b`. Both are divided
+    /// by the row's length.
     pub fn push(&mut self, columns: &[u32], values: &[f64], scale: impl Fn(usize) -> f64, b: f64) {
         let least = columns.iter().min().map_or(0, |&c| c as usize);
         let most = columns.iter().max().map_or(0, |&c| c as usize + 1);
@@ -147,7 +149,8 @@ impl UnitRows {
         self.push_row(least..most, b);
     }
 
-    /// Appends the row of these values, whole lanes, with level `b`, both divided by its length.
+    /// Appends the row with these values, in whole lanes, and level `b`. Both are divided by the
+    /// row's length.
     pub fn push_dense(&mut self, values: &[f64], b: f64) {
         let length = dot(values, values).sqrt();
         let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
@@ -165,7 +168,7 @@ impl UnitRows {
         self.b.push(b);
     }
 
-    /// Appends the scratch `row`, which is zero outside `used`.
+    /// Appends the row in the scratch `row`, which is zero outside `used`.
     fn push_row(&mut self, used: Range<usize>, b: f64) {
         let length = dot(&self.row[used.clone()], &self.row[used.clone()]).sqrt();
         let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
@@ -179,7 +182,8 @@ impl UnitRows {
         self.push_unit(vector, sense, length, b);
     }
 
-    /// Number of the vector in the scratch `row`: a new one, or an equal or opposite one that is there already.
+    /// Index of the vector in the scratch `row`: that of an equal or opposite stored vector if
+    /// there is one, else a new one.
     fn vector(&mut self, from: usize, len: usize) -> usize {
         let row = &self.row[from..from + len];
         let at = self.values.len() as u32;
@@ -195,7 +199,8 @@ impl UnitRows {
         self.spans.len() - 1
     }
 
-    /// `|b_i| + Σ_j |a_ij x_j|`: what rounding of a slack is measured against.
+    /// Sum of the magnitudes of a slack's terms, `|b_i| + Σ_j |a_ij x_j|`, the reference size of
+    /// its rounding.
     #[inline(always)]
     pub fn terms(&self, i: usize, x: &[f64]) -> f64 {
         let UnitRow { span, b, .. } = self.rows[i];
@@ -203,7 +208,7 @@ impl UnitRows {
         b.abs() + a.iter().zip(&x[span.here()]).map(|(a, x)| (a * x).abs()).sum::<f64>()
     }
 
-    /// Slacks of up to four rows, zeros for those that are missing.
+    /// Slacks of up to four rows; missing ones are zero.
     #[inline(always)]
     fn four_slacks<S: Simd>(&self, four: &[u32], x: &[f64]) -> Lane {
         let row = |i: u32| &self.rows[i as usize];
@@ -219,7 +224,7 @@ impl UnitRows {
                 return out;
             }
         }
-        // both bounds of one quantity follow one another
+        // lower and upper bounds of one quantity are mostly consecutive
         let (mut last, mut along) = (u32::MAX, 0.0);
         for (out, i) in out.iter_mut().zip(four) {
             let UnitRow { span, vector: own, sense, b } = *row(*i);
@@ -231,7 +236,7 @@ impl UnitRows {
         out
     }
 
-    /// First entry of a row's vector, its lanes, and its sense.
+    /// Index of the first entry of a row's vector, the vector in whole lanes, and its sign.
     #[inline(always)]
     pub fn row(&self, i: usize) -> (usize, &[f64], f64) {
         let UnitRow { span, sense, .. } = self.rows[i];
@@ -240,8 +245,8 @@ impl UnitRows {
 }
 
 kernel! {
-    /// Pricing: the most violated row of `list`, among those not passed over. Violations up to the rounding of the terms of a slack,
-    /// or of `size`, count as zero.
+    /// Pricing: the most violated row of `list` that is not skipped. Violations up to the rounding
+    /// of a slack's terms, or of `size`, count as zero.
     worst(
         rows: &UnitRows,
         sides: &[Side],
@@ -262,7 +267,7 @@ kernel! {
                     Side::AtMost => (-1.0, -s),
                     _ => (if s < 0.0 { 1.0 } else { -1.0 }, -s.abs()),
                 };
-                // first what few rows pass
+                // first the test that few rows pass
                 if slack < worst
                     && !passed[i]
                     && slack < -least - rounding * ROW_ROUNDING * rows.terms(i, x)
@@ -292,7 +297,7 @@ kernel! {
 }
 
 kernel! {
-    /// `1/2 xᵀPx + cᵀx`; columns of `P` are `stride` apart.
+    /// `1/2 xᵀPx + cᵀx`; columns of `P` are `stride` entries apart.
     cost(P: &[f64], stride: usize, c: &[f64], x: &[f64]) -> f64 {
         let mut sum = 0.0;
         for ((x_i, c_i), P_i) in x.iter().zip(c).zip(P.chunks_exact(stride.max(1))) {
@@ -308,21 +313,21 @@ pub(crate) struct Program {
     pub isa: Isa,
     pub n: usize,
     pub rows: UnitRows,
-    /// Cost without Δ; rows as long as whole lanes.
+    /// Cost without Δ; rows are padded to whole lanes.
     P: Vec<f64>,
     pub c: Vec<f64>,
     pub delta: Vec<f64>,
-    /// Some entry of `delta` is not zero: the cost alone does not place every variable.
+    /// Whether some entry of `delta` is nonzero: the cost alone is then singular.
     pub singular: bool,
     /// `P + Δ = L Lᵀ`, `n × n`.
     pub L: Vec<f64>,
-    /// First non-zero of each row of `P` up to its diagonal.
+    /// Column of the first nonzero entry of each row of `P`, up to its diagonal.
     pub first: Vec<u32>,
     pub budget: Budget,
 }
 
 impl Program {
-    /// A program of `n` variables without cost or rows.
+    /// Resets to a program of `n` variables without cost or rows.
     pub fn clear(&mut self, n: usize) {
         self.n = n;
         self.rows.clear(n);
@@ -345,7 +350,7 @@ impl Program {
         self.rows.b.len()
     }
 
-    /// Row `i` of `P`, as long as whole lanes.
+    /// Row `i` of `P`, padded to whole lanes.
     pub fn P(&self, i: usize) -> &[f64] {
         &self.P[i * padded(self.n)..][..padded(self.n)]
     }
@@ -355,12 +360,14 @@ impl Program {
         &mut self.P[i * stride..][..stride]
     }
 
-    /// Factors `P + Δ`. `lift` gets a variable, its diagonal entry and its pivot; what it returns is added to both, and `None` ends
-    /// the factorisation.
+    /// Factorises `P + Δ`.
+    ///
+    /// `lift` receives a variable, its diagonal entry and its pivot. The number that it returns is
+    /// added to both; `None` ends the factorisation.
     ///
     /// # Errors
     ///
-    /// The variable whose pivot `lift` refuses.
+    /// The variable whose pivot `lift` rejects.
     pub fn factor(
         &mut self,
         mut lift: impl FnMut(usize, f64, f64) -> Option<f64>,
@@ -385,7 +392,7 @@ impl Program {
         Ok(())
     }
 
-    /// Most pivots of a solve: more come from rounding.
+    /// Limit of pivots of a solve. More pivots indicate cycling by rounding.
     pub fn most_pivots(&self) -> u64 {
         500 + 50 * (self.n + self.m()) as u64
     }
@@ -395,24 +402,24 @@ impl Program {
         self.rows.values.len() as u64
     }
 
-    /// Multiply-adds of one pivot: a direction and a change of the factors.
+    /// Multiply-adds of one pivot: a direction and an update of the factors.
     pub fn pivot_work(&self) -> u64 {
         4 * (self.n * self.n) as u64
     }
 
-    /// `a_i·x − b_i` of the unit row.
+    /// Slack `a_i·x − b_i` of a unit row.
     pub fn slack(&self, i: usize, x: &[f64]) -> f64 {
         let (from, a, sense) = self.rows.row(i);
         sense * dot(a, &x[from..from + a.len()]) - self.rows.b[i]
     }
 
-    /// `y += factor a_i`; `y` is as long as whole lanes.
+    /// `y += factor a_i`, with `y` padded to whole lanes.
     pub fn add_row(&self, i: usize, factor: f64, y: &mut [f64]) {
         let (from, a, sense) = self.rows.row(i);
         axpy(sense * factor, a, &mut y[from..from + a.len()]);
     }
 
-    /// Rounding of a row's slack: a share of its terms, and of the point's size.
+    /// Rounding error of a row's slack: a share of its terms and of the point's size.
     pub fn rounding(&self, i: usize, x: &[f64], size: f64) -> f64 {
         ROW_ROUNDING * self.rows.terms(i, x) + ROW_ROUNDING_OF_POINT * size
     }
@@ -428,41 +435,45 @@ impl Program {
     }
 }
 
-/// How a solve ended.
+/// Outcome of a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// `x` is the minimiser.
     Solved,
-    /// The cost passed the cutoff; [`ActiveSet::lower`](super::ActiveSet::lower) is a lower bound all the same.
+    /// The cost exceeded the cutoff. [`ActiveSet::lower`](super::ActiveSet::lower) is a valid lower
+    /// bound.
     Cut,
-    /// A row contradicts the working set; `r` holds the Farkas certificate.
+    /// A row is inconsistent with the working set; `r` holds the Farkas certificate.
     Infeasible { row: u32 },
-    /// Too many pivots, or too much work: only [`ActiveSet::lower`](super::ActiveSet::lower) before the call is known.
+    /// The limit of pivots or work was reached. Only [`ActiveSet::lower`](super::ActiveSet::lower)
+    /// from before the call is valid.
     Pivots,
 }
 
-/// Start of a solve.
+/// How a solve starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// From the present factors, without rows of a multiplier with the wrong sign.
+    /// From the current factors, after dropping rows whose multiplier has the wrong sign.
     Anew,
-    /// From the answer of a program that demands no more: `x` and `u` belong to the factors, and all working rows keep
-    /// their side.
+    /// From the solution of a program with a subset of the constraints: `x` and `u` belong to the
+    /// factors, and all working rows keep their side.
     Child,
-    /// Like [`Child`](Self::Child), where a point that is a sum of steps will do: for the lower bound alone, or for a working set
-    /// from which the caller computes the point.
+    /// Like [`Child`](Self::Child), but the point is not recomputed at the end. Suffices for a
+    /// lower bound, or if the caller computes the point from the working set.
     Trial,
 }
 
 /// Limits and tolerances of a solve.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Squared sine of the angle to the span of the working set, in the metric of the cost, below which a row depends
-    /// on it. Rounding leaves about 1e-28, geometry of poor digits 1e-18.
+    /// Squared sine of the angle of a row to the span of the working set, in the metric of the
+    /// cost, below which it counts as dependent. Rounding causes about 1e-28, inaccurate data about
+    /// 1e-18.
     pub dependent: f64,
-    /// A cost above this is not of interest.
+    /// The solve ends when the dual cost exceeds this value.
     pub cutoff: f64,
-    /// Distance from `x` within which points matter, in the unit of the variables.
+    /// Radius around `x` within which certificates and bounds must hold, in the unit of the
+    /// variables.
     pub reach: f64,
     pub max_pivots: u64,
 }

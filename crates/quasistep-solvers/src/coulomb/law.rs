@@ -76,7 +76,7 @@ pub(crate) fn support(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f6
     }
 }
 
-/// Upper bound of `h(u_t)` from the sizes of its terms.
+/// Reference size of `h(u_t)`: the largest `|u_r|` times its unit over the tangential rows.
 fn slip_size(p: &FrictionProgram, contact: &Contact, u_t: &[f64]) -> f64 {
     u_t.iter().zip(p.units_of(contact)).fold(0.0, |m, (u, unit)| m.max((u * unit).abs()))
 }

@@ -19,7 +19,7 @@ use crate::cone::program::ConeProgram;
 use crate::kernels::zeros;
 use crate::{Qp, Reason, Rows, Saturation};
 
-/// A dense program that owns its data, made from a cone program without round cones.
+/// Dense program that owns its data, made from a cone program without round cones.
 #[derive(Clone, Debug, Default)]
 pub struct DenseProgram {
     n: usize,
@@ -33,7 +33,7 @@ pub struct DenseProgram {
 }
 
 impl DenseProgram {
-    /// Borrows the program for a solver.
+    /// Borrows the program as a [`Qp`] for a solver.
     pub fn qp(&self) -> Qp<'_> {
         Qp {
             n: self.n,
@@ -45,7 +45,7 @@ impl DenseProgram {
         }
     }
 
-    /// Becomes the dense form of `p`. Round cones become plain rows `E (J x − b) ≥ 0`.
+    /// Sets `self` to the dense form of `p`. Round cones become plain rows `E (J x − b) ≥ 0`.
     pub fn fill(&mut self, p: &ConeProgram) {
         let n = p.n;
         self.n = n;
@@ -91,7 +91,7 @@ impl DenseProgram {
     }
 }
 
-/// Slack column of a spring that carries its limit.
+/// Slack column of a Huber term that is at its limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     /// Index of the saturation.
@@ -100,7 +100,8 @@ pub(super) struct Column {
     pub side: f64,
 }
 
-/// Writes the scaled program, with its slack columns after the variables and their rows `s ≥ 0` after the rows, and `V`.
+/// Writes the scaled program and the scaling `V`. Slack columns follow the variables, and their
+/// rows `s ≥ 0` follow the rows.
 pub(super) fn build(
     qp: &Qp<'_>,
     columns: &[Column],
@@ -127,7 +128,7 @@ pub(super) fn build(
     Ok(())
 }
 
-/// Adds `1/2 k (x − target − Σ side s)² + limit Σ s` for every spring.
+/// Adds `1/2 k (x − target − Σ side s)² + limit Σ s` for every Huber term.
 fn add_springs(qp: &Qp<'_>, columns: &[Column], p: &mut Program) {
     for (k, s) in qp.saturations.iter().enumerate() {
         let i = s.index as usize;
@@ -146,7 +147,7 @@ fn add_springs(qp: &Qp<'_>, columns: &[Column], p: &mut Program) {
     }
 }
 
-/// Writes `V`.
+/// Computes the scaling `V`.
 fn find_units(qp: &Qp<'_>, p: &Program, V: &mut Vec<f64>) -> Result<(), Reason> {
     zeros(V, p.n);
     let curved = |i: usize| p.P(i)[i] > 0.0;
@@ -154,11 +155,11 @@ fn find_units(qp: &Qp<'_>, p: &Program, V: &mut Vec<f64>) -> Result<(), Reason> 
         if curved(i) {
             V[i] = 1.0 / p.P(i)[i].sqrt();
         } else if p.P(i).iter().any(|v| *v != 0.0) {
-            // a zero on the diagonal of a convex cost empties its row
+            // in a convex cost, a zero diagonal entry implies a row of zeros
             return Err(Reason::NotConvex);
         }
     }
-    // the largest coefficient of each variable without curvature becomes 1
+    // scale the largest coefficient of each variable without curvature to 1
     let rows = || (0..qp.b.len()).map(|r| qp.A.row(r));
     let entries = |(columns, values)| std::iter::zip::<&[u32], &[f64]>(columns, values);
     for (&i, v) in rows().flat_map(entries).filter(|(i, _)| !curved(**i as usize)) {
@@ -167,7 +168,7 @@ fn find_units(qp: &Qp<'_>, p: &Program, V: &mut Vec<f64>) -> Result<(), Reason> 
     for i in (0..p.n).filter(|&i| !curved(i)) {
         V[i] = if V[i] > 0.0 { 1.0 / V[i] } else { 1.0 };
     }
-    // a common factor: rows that touch both kinds see coefficients of one size
+    // common factor: in rows with both kinds of variables, coefficients have similar size
     let (mut log_sum, mut count) = (0.0, 0.0);
     for row in rows() {
         let (mut of_curved, mut of_flat) = (0.0_f64, 0.0_f64);

@@ -1,4 +1,5 @@
-//! Dense programs: the dual active set from a warm start, with a certificate for every ending.
+//! Dense quadratic programs: the dual active set with warm starts, and a certificate for every
+//! outcome.
 
 mod form;
 mod proximal;
@@ -17,20 +18,21 @@ use form::Column;
 use proximal::{End, Proximal};
 use smallest_norm::SmallestNorm;
 
-/// Settings of one attempt.
+/// Parameters of one attempt.
 struct Attempt {
-    /// Whether to start from the caller's rows.
+    /// Whether to start from the caller's working set.
     warm: bool,
     /// See [`Limits::dependent`].
     dependent: f64,
-    /// Acceptable imbalance, as a share of the largest force, in scaled units.
+    /// Acceptable residual of stationarity, as a share of the largest force in scaled units.
     balanced: f64,
-    /// Acceptable violation, as a share of the largest variable and the bound, in scaled units.
+    /// Acceptable violation, as a share of the largest variable and of the row's level in scaled
+    /// units.
     feasible: f64,
 }
 
-/// Attempts in their order. Nearly dependent rows spoil the digits of a working set: each
-/// later attempt admits fewer of them, and the last accepts larger residuals.
+/// Attempts in order. Nearly dependent rows cost digits, so each later attempt admits fewer of them
+/// to the working set. The last attempt accepts larger residuals.
 const ATTEMPTS: [Attempt; 4] = [
     Attempt { warm: true, dependent: NODE_DEPENDENT, balanced: ROUNDING, feasible: FEASIBLE },
     Attempt { warm: false, dependent: NODE_DEPENDENT, balanced: ROUNDING, feasible: FEASIBLE },
@@ -48,7 +50,7 @@ const ATTEMPTS: [Attempt; 4] = [
     },
 ];
 
-/// Solver for [`Qp`] and its memory, without state: a fresh one gives the same bits as a used one.
+/// Solver for [`Qp`]. It keeps its memory between calls; the contents do not affect results.
 #[derive(Debug, Default)]
 pub struct QpSolver {
     columns: Vec<Column>,
@@ -62,19 +64,19 @@ pub struct QpSolver {
 }
 
 impl QpSolver {
-    /// Empty memory; grows with the largest problem seen.
+    /// A solver without allocated memory; it grows with the largest problem.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Solves `qp` and writes everything in `out`.
+    /// Solves `qp` and writes the result to `out`.
     ///
-    /// `warm` names rows thought active, for example [`Solution::working`] or the rows with
-    /// `z > 0` of a similar problem; rows that do not exist or depend on earlier ones are passed
-    /// over. It changes the time, and `x` and `z` only by rounding. Allocates nothing once a
-    /// problem of this size has been solved.
+    /// `warm` lists rows that are expected to be active, for example [`Solution::working`] or the
+    /// rows with `z > 0` of a similar problem. Rows that do not exist or depend on earlier ones are
+    /// skipped. `warm` affects the time, and `x` and `z` only by rounding.
     ///
-    /// Every input has an answer: bad data end in [`Status::GaveUp`] with a [`Reason`].
+    /// Nothing is allocated once a problem of this size has been solved. Every input yields a
+    /// [`Status`]; invalid data end in [`Status::GaveUp`] with a [`Reason`].
     pub fn solve(&mut self, qp: &Qp<'_>, warm: &[u32], settings: &Settings, out: &mut Solution) {
         reset(qp, out);
         self.program.budget.start(settings.work_limit);
@@ -167,7 +169,7 @@ impl QpSolver {
             if !out.dual_is_smallest_norm {
                 return Err(Reason::Accuracy);
             }
-            // the projection may be good by its own measure and not by that of the cost
+            // the projection may satisfy its own tolerance but not that of stationarity
             self.write_multipliers(qp, out);
             self.verify(qp, attempt, out)?;
         }
@@ -175,8 +177,8 @@ impl QpSolver {
         Ok(())
     }
 
-    /// Adds a slack column for every side of a spring that carries more than its limit, up to
-    /// rounding; true if there was one.
+    /// Adds a slack column for every side of a Huber term whose force exceeds its limit beyond
+    /// rounding; returns whether there was one.
     fn add_columns(&mut self, qp: &Qp<'_>, x: &[f64]) -> bool {
         let before = self.columns.len();
         for (k, s) in qp.saturations.iter().enumerate() {
@@ -190,10 +192,10 @@ impl QpSolver {
         self.columns.len() > before
     }
 
-    /// Writes the multipliers of the working set.
+    /// Writes the multipliers of the working set to `out`.
     fn write_multipliers(&mut self, qp: &Qp<'_>, out: &mut Solution) {
         let set = &self.proximal.set;
-        // residue of the proximal term where no force acts
+        // residual of the proximal term where no force acts
         let dust = NO_FORCE * max_abs(&set.u).max(self.proximal.rho() * max_abs(&set.x));
         out.dual_is_smallest_norm = false;
         out.z.fill(0.0);
@@ -208,7 +210,7 @@ impl QpSolver {
         out.working.sort_unstable();
     }
 
-    /// Replaces the multipliers by those of the smallest norm over all rows without slack.
+    /// Replaces the multipliers by those of smallest norm over all rows with zero slack.
     fn take_smallest_norm(&mut self, qp: &Qp<'_>, out: &mut Solution) {
         let (p, x) = (&self.program, &self.proximal.set.x);
         let size = max_abs(x);
@@ -245,8 +247,9 @@ impl QpSolver {
         }
     }
 
-    /// Whether a variable with a linear cost has no curvature, row or spring: its axis is then a ray, written to `out`. The general
-    /// test may miss it, where forces on other variables have units in which this one is rounding.
+    /// Whether a variable with a linear cost has no curvature, row or Huber term. Its axis is then
+    /// a ray, written to `out`. The general test may miss it if this linear cost is rounding
+    /// relative to the forces on other variables.
     fn falls_freely(&mut self, qp: &Qp<'_>, out: &mut Solution) -> bool {
         let n = qp.n;
         let falls = |i: usize| qp.c[i] != 0.0 && qp.P[i * n..(i + 1) * n].iter().all(|v| *v == 0.0);
@@ -279,7 +282,7 @@ impl QpSolver {
         out.status = Status::Infeasible;
     }
 
-    /// Checks the answer by the caller's data, in scaled units.
+    /// Checks the solution against the caller's data, in scaled units.
     fn verify(&mut self, qp: &Qp<'_>, attempt: &Attempt, out: &mut Solution) -> Result<(), Reason> {
         out.residuals = qp.residuals(&out.x, &out.z, &mut self.g);
         for (i, s) in out.s.iter_mut().enumerate() {
@@ -287,7 +290,7 @@ impl QpSolver {
         }
         let (p, x) = (&self.program, &self.proximal.set.x);
         let size = max_abs(x);
-        // not the multipliers: those of an ill-conditioned working set are huge
+        // multipliers are no reference size: those of an ill-conditioned working set are huge
         let mut forces = max_abs(&p.c).max(self.proximal.rho() * size);
         for i in 0..p.n {
             let terms: f64 = p.P(i).iter().zip(x).map(|(P, x)| (P * x).abs()).sum();
@@ -303,7 +306,7 @@ impl QpSolver {
     }
 }
 
-/// Resets `out`, with the lengths of `qp`.
+/// Resets `out` to zeros in the sizes of `qp`.
 fn reset(qp: &Qp<'_>, out: &mut Solution) {
     zeros(&mut out.x, qp.n);
     zeros(&mut out.z, qp.b.len());

@@ -28,9 +28,9 @@ use crate::tolerances::{
 
 pub(super) enum End {
     Solved,
-    /// The direction is in [`Proximal::ray`].
+    /// The ray is in [`Proximal::ray`].
     Unbounded,
-    /// The multipliers are in [`Proximal::certificate`].
+    /// The Farkas multipliers are in [`Proximal::certificate`].
     Infeasible,
     GaveUp(Reason),
 }
@@ -39,7 +39,7 @@ pub(super) enum End {
 pub(super) struct Proximal {
     pub set: ActiveSet,
     sides: Vec<Side>,
-    /// Per variable: true where the proximal term acts.
+    /// For each variable, whether it has a proximal term.
     singular: Vec<bool>,
     /// Weight of the proximal term.
     rho: f64,
@@ -48,19 +48,19 @@ pub(super) struct Proximal {
     r_p: Vec<f64>,
     /// Scaled Farkas multipliers, one per row.
     pub certificate: Vec<f64>,
-    /// Scaled step of the last round, zero in variables without a proximal term.
+    /// Scaled step of the last round; zero for variables without a proximal term.
     pub ray: Vec<f64>,
     pub rounds: u32,
 }
 
 impl Proximal {
-    /// Solves the scaled problem; `x`, `u` and the working set are left in `set`.
+    /// Solves the scaled problem. The solution `x`, `u` and the working set are in `set`.
     pub fn solve(&mut self, p: &mut Program, warm: &[u32], limits: &Limits) -> End {
         self.set.pivots = 0;
         self.rounds = 0;
         self.sides.clear();
         self.sides.resize(p.m(), Side::AtLeast);
-        // allocate now, not in the middle of a run
+        // allocate at the start, not during a solve
         self.certificate.clear();
         self.certificate.reserve(p.m());
         zeros(&mut self.ray, p.c.len());
@@ -82,23 +82,23 @@ impl Proximal {
             }
             self.set.recenter(p);
         }
-        // the caller checks the point by the original data
+        // the caller checks the point against the original data
         End::Solved
     }
 
-    /// Weight of the proximal term of the last round; 0 if there was none.
+    /// Weight of the proximal term in the last round; 0 if there was none.
     pub fn rho(&self) -> f64 {
         if self.singular.contains(&true) { self.rho } else { 0.0 }
     }
 
-    /// Factors `P + rho D`, marking singular blocks on the way.
+    /// Factorises `P + rho D` and marks singular diagonal blocks.
     fn factor(&mut self, p: &mut Program) -> Result<(), Reason> {
         loop {
             let (singular, rho) = (&self.singular, self.rho);
             for (delta, singular) in p.delta.iter_mut().zip(singular) {
                 *delta = if *singular { rho } else { 0.0 };
             }
-            // a pivot of a marked block is at least rho if P is convex
+            // if P is convex, pivots of a marked block are at least rho
             let least = |i: usize| if singular[i] { 0.5 * rho } else { SINGULAR_PIVOT };
             match p.factor(|i, _, pivot| (pivot > least(i)).then_some(0.0)) {
                 Ok(()) => return Ok(()),
@@ -118,7 +118,7 @@ impl Proximal {
         }
     }
 
-    /// Proximal rounds until the step vanishes.
+    /// Proximal rounds until the step is zero up to rounding.
     fn converge(&mut self, p: &mut Program, limits: &Limits) -> End {
         let mut last = f64::INFINITY;
         for round in 0..100 {
@@ -176,10 +176,11 @@ impl Proximal {
         End::Solved
     }
 
-    /// Whether the last step is a ray: the cost falls along it, and neither curvature nor rows stop that.
+    /// Whether the last step is a ray: the cost decreases along it, without curvature, and no row
+    /// blocks it.
     ///
-    /// Where the cost has no least value, the steps of the proximal point method tend to the shortest of all
-    /// subgradients, which is such a direction.
+    /// If the cost is unbounded, the steps of the proximal point method tend to the negative of the
+    /// smallest-norm element of the closure of the subgradients' range, which is such a direction.
     fn falls_without_end(&self, p: &Program) -> bool {
         let d = &self.ray;
         let unit = PROOF * max_abs(d);
@@ -188,12 +189,12 @@ impl Proximal {
             && dot(&p.c, d) < 0.0
     }
 
-    /// Refines `x` and `u` on the working set without the proximal term; false if that breaks a
-    /// row or turns a multiplier.
+    /// Refines `x` and `u` on the working set without the proximal term. Returns false if a row
+    /// becomes violated or a multiplier negative.
     fn polish(&mut self, p: &Program) -> bool {
         let Self { set, r_d, r_p, warm, .. } = self;
         if p.singular {
-            // weakly active rows fix directions that no other row does
+            // weakly active rows fix directions that no other row fixes
             let (x, size) = (&set.x, max_abs(&set.x));
             let touches = |i: usize| p.slack(i, x) <= p.rounding(i, x, size);
             warm.clear();
@@ -226,7 +227,7 @@ impl Proximal {
             }
             last = error;
             if max_abs(r_d) <= NO_FORCE * size_d {
-                // rounding over rho would only move flat directions
+                // rounding divided by rho would only move variables along flat directions
                 r_d.fill(0.0);
             }
             set.factors.correct(1.0, r_d, r_p.iter().copied(), &mut set.x, &mut set.u);
@@ -236,7 +237,7 @@ impl Proximal {
     }
 }
 
-/// `rho` of the first round, so that the proximal term balances cost and distances alike.
+/// Proximal weight `rho` of the first round, which balances cost and distance.
 fn first_rho(p: &Program, singular: &[bool]) -> f64 {
     let mut force = 0.0_f64;
     let mut distance = max_abs(&p.rows.b);

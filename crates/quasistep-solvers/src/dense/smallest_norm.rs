@@ -26,9 +26,9 @@ use crate::tolerances::{
 
 #[derive(Debug, Default)]
 pub(crate) struct SmallestNorm {
-    /// Rows without slack, ascending: the caller fills it.
+    /// Rows with zero slack, ascending; set by the caller.
     pub rows: Vec<u32>,
-    /// Rows without slack, with columns scaled by `D`.
+    /// Rows with zero slack, with columns scaled by `D`.
     B: Rows,
     D: Vec<f64>,
     g: Vec<f64>,
@@ -47,8 +47,9 @@ pub(crate) struct SmallestNorm {
 }
 
 impl SmallestNorm {
-    /// Replaces the multipliers `z` of the rows in `self.rows` by the smallest with the same
-    /// resultant `Aᵀz` over `n` variables. False, with `z` untouched, if that fails.
+    /// Replaces the multipliers `z` of the rows in `self.rows` by those of smallest norm with the
+    /// same resultant `Aᵀz`, a vector over `n` variables. Returns false, with `z` unchanged, if
+    /// that fails.
     pub fn project(&mut self, n: usize, A: &Rows, z: &mut [f64]) -> bool {
         self.prepare(n, A, z);
         let largest = max_abs(&self.g);
@@ -68,7 +69,7 @@ impl SmallestNorm {
         false
     }
 
-    /// Newton's method from `y = 0`; true if it ends in a verified answer.
+    /// Newton's method from `y = 0`; returns whether the result is verified.
     fn newton(&mut self, n: usize, ridge: f64, largest: f64) -> bool {
         self.y.fill(0.0);
         self.By.fill(0.0);
@@ -93,7 +94,7 @@ impl SmallestNorm {
                 if self.polish(n, ridge) && max_abs(&self.F) <= VERIFIED * largest {
                     return true;
                 }
-                // too early: converge further first
+                // too early for the exact solve: converge further first
                 near *= EXACT_SOLVE_NEXT;
                 if near < EXACT_SOLVE_LEAST {
                     return false;
@@ -113,15 +114,16 @@ impl SmallestNorm {
         solve_lower_transposed(&self.M, n, &self.first, n - 1, &mut self.step);
     }
 
-    /// Solves `Bᵀ B y = g` exactly over the rows that push or nearly do, dropping those with a negative force;
-    /// leaves the forces in `By`, zeros elsewhere, and the residual in `F`.
+    /// Solves `Bᵀ B y = g` exactly over the rows with positive or nearly zero force, dropping rows
+    /// whose force becomes negative. Writes the forces to `By`, zeros elsewhere, and the residual
+    /// to `F`.
     fn polish(&mut self, n: usize, ridge: f64) -> bool {
         let top = self.By.iter().fold(0.0_f64, |m, v| m.max(*v));
         for (pushes, v) in self.pushes.iter_mut().zip(&self.By) {
             *pushes = *v > -NEARLY_PUSHING * top;
         }
         for _ in 0..30 {
-            // directions in which no row pushes do not reach By: a small ridge does no harm
+            // null directions of these rows do not affect By: a small ridge does no harm
             if !RIDGES_OF_POLISH.iter().any(|f| self.factor(n, f * ridge)) {
                 return false;
             }
@@ -168,7 +170,7 @@ impl SmallestNorm {
         false
     }
 
-    /// Prepares scaled rows, resultant, envelope of `M`, and the start `y = 0` with all rows pushing.
+    /// Computes scaled rows, resultant and envelope of `M`. Starts at `y = 0` with all rows active.
     fn prepare(&mut self, n: usize, A: &Rows, z: &[f64]) {
         zeros(&mut self.D, n);
         zeros(&mut self.g, n);
@@ -195,7 +197,7 @@ impl SmallestNorm {
             self.B.push_scaled(columns, values, |c| self.D[c as usize]);
         }
         let m = self.rows.len();
-        // reserve for any choice of rows: a later solve of this size allocates nothing
+        // reserve for any choice of rows, so that a later solve of this size allocates nothing
         for v in [&mut self.By, &mut self.Bs] {
             v.clear();
             v.reserve(A.len());
@@ -214,7 +216,7 @@ impl SmallestNorm {
         self.F.extend_from_slice(&self.g);
     }
 
-    /// Factors `M = Σ B_k B_kᵀ + ridge I` over the rows that push.
+    /// Factorises `M = Σ B_k B_kᵀ + ridge I` over the rows with positive force.
     fn factor(&mut self, n: usize, ridge: f64) -> bool {
         if !self.budget.spend((n * n * n) as u64 / 6 + self.B.entries()) {
             return false;
@@ -240,7 +242,7 @@ impl SmallestNorm {
         .is_ok()
     }
 
-    /// Computes `B y`, the rows that push, and the residual `F = g − Bᵀ max(0, B y)`.
+    /// Computes `B y`, the rows with positive force, and the residual `F = g − Bᵀ max(0, B y)`.
     fn evaluate(&mut self) {
         self.F.copy_from_slice(&self.g);
         for k in 0..self.rows.len() {
@@ -270,13 +272,14 @@ impl SmallestNorm {
         let down = dot(&self.g, &self.step);
         let start = self.slope(0.0, down);
         if start >= 0.0 {
-            // rounding: the residual decides
+            // rounding: take a full step; the residual decides later
             return 1.0;
         }
         if self.slope(1.0, down).abs() <= FLAT * start.abs() {
             return 1.0;
         }
-        // the slope is increasing and linear between the places where rows start or cease to push
+        // the slope increases, and is linear between breakpoints where the force of a row changes
+        // its sign
         self.breaks.clear();
         for (k, (y, s)) in self.By.iter().zip(&self.Bs).enumerate() {
             let t = -y / s;
@@ -286,7 +289,7 @@ impl SmallestNorm {
         }
         self.breaks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let (mut low, mut high) = (0, self.breaks.len());
-        // first break with a slope that is not negative
+        // first breakpoint with a nonnegative slope
         while low < high {
             let middle = low.midpoint(high);
             if self.slope(self.breaks[middle].0, down) < 0.0 {

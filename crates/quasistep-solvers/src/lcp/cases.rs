@@ -1,9 +1,9 @@
-//! Branch and bound on the pairs: which variable of each is zero.
+//! Branch and bound on the complementary pairs: which variable of each pair is zero.
 //!
-//! Without complementarity a problem is a polyhedron. Its point nearest to the origin is found by the dense
-//! QP solver; where both variables of a pair are positive there, the search splits: one of them must be
-//! zero. A branch ends with a solution or with Farkas' multipliers, so that the whole either solves the
-//! problem or refutes it, if it ends within its budget.
+//! Without complementarity the problem is a polyhedron. The dense QP solver finds its point nearest
+//! to the origin. If both variables of a pair are positive there, the search branches: one of them
+//! must be zero. A branch ends with a solution or with Farkas multipliers. So the search either
+//! solves the problem or refutes it, unless it reaches its limit.
 
 use crate::budget::Budget;
 use crate::lcp::problem::Lcp;
@@ -12,18 +12,18 @@ use crate::lcp::scaling::Scaled;
 use crate::tolerances::{APART, NO_MULTIPLIER};
 use crate::{Qp, QpSolver, Reason, Rows, Settings, Solution, Status};
 
-/// How a search ended.
+/// Outcome of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A point, in [`Cases::v`], with its active pairs in [`Cases::active`].
+    /// A solution, in [`Cases::v`], with its active pairs in [`Cases::active`].
     Point,
-    /// [`Cases::proof`] covers everything.
+    /// There is no solution; [`Cases::proof`] is complete.
     Nothing,
-    /// The budget is spent, or rounding left a case undecided.
+    /// The limit was reached, or rounding left a case undecided.
     Open,
 }
 
-/// Memory of the search.
+/// Scratch memory of the search.
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
     solver: QpSolver,
@@ -32,7 +32,7 @@ pub(crate) struct Cases {
     b: Vec<f64>,
     P: Vec<f64>,
     c: Vec<f64>,
-    /// Row of the problem and sign, per row of the QP; `None` for bounds of `z`.
+    /// For each row of the QP, the row of the problem and a sign; `None` for bounds of `z`.
     of: Vec<Option<(u32, f64)>>,
     held: Vec<Option<PairSide>>,
     path: Vec<(u32, PairSide)>,
@@ -46,8 +46,8 @@ pub(crate) struct Cases {
 }
 
 impl Cases {
-    /// Searches with at most `budget` programs; `original` is the problem in the caller's units, in which
-    /// proofs must hold.
+    /// Searches with at most `budget` programs. `original` is the problem in the caller's units, in
+    /// which certificates must hold.
     pub fn search(&mut self, original: &Lcp, scaled: &Scaled, budget: u32) -> Found {
         let n = scaled.lcp.size();
         self.held.clear();
@@ -80,7 +80,7 @@ impl Cases {
                 if self.refute(original, scaled) {
                     return Found::Nothing;
                 }
-                // undecided by rounding; a deeper case may be clearer
+                // undecided because of rounding: branch further
                 self.answer.x.clear();
                 self.answer.x.resize(n, 0.0);
             }
@@ -100,7 +100,7 @@ impl Cases {
             if self.round_pairs(lcp) {
                 return Found::Point;
             }
-            // products are all near zero, yet the point is no answer: branch on the largest
+            // all products are nearly zero, but the point is no solution: branch on the largest
             for k in (0..lcp.pairs).filter(|k| self.held[*k].is_none()) {
                 let product = self.larger(lcp, k).1;
                 if split.is_none() || product > largest {
@@ -127,7 +127,7 @@ impl Cases {
         if open { Found::Open } else { Found::Nothing }
     }
 
-    /// Side of a pair that is nearer to zero at the last point, and the product of both.
+    /// The variable of a pair that is smaller at the last point, and the product of both.
     fn larger(&self, lcp: &Lcp, k: usize) -> (PairSide, f64) {
         let i = lcp.free + k;
         let z = self.answer.x[i].max(0.0);
@@ -135,8 +135,8 @@ impl Cases {
         (if z > w { PairSide::W } else { PairSide::Z }, z * w)
     }
 
-    /// Rounding heuristic: holds every pair on the side that is nearer to zero. True if that is feasible, with the point in `v`; if
-    /// not, the last point stays in `answer`.
+    /// Rounding heuristic: fixes the smaller variable of every pair at zero. Returns true if that
+    /// is feasible, with the point in `v`. Otherwise the last point stays in `answer`.
     fn round_pairs(&mut self, lcp: &Lcp) -> bool {
         let held = self.held.clone();
         for k in 0..lcp.pairs {
@@ -165,7 +165,8 @@ impl Cases {
         found
     }
 
-    /// Refinement: adds the smallest correction to `v` that satisfies the rows, computed in units of the largest violation.
+    /// Iterative refinement: adds the smallest correction to `v` that satisfies the rows, computed
+    /// in units of the largest violation.
     fn refine(&mut self, n: usize, answer: &mut Solution) {
         let mut largest = 0.0_f64;
         for (r, b) in self.b.iter_mut().enumerate() {
@@ -184,7 +185,7 @@ impl Cases {
         }
     }
 
-    /// Finds the point of the present polyhedron that is nearest to the origin.
+    /// Finds the point of the current polyhedron that is nearest to the origin.
     fn nearest(&mut self, n: usize, answer: &mut Solution) {
         let qp = Qp { n, P: &self.P, c: &self.c, A: &self.rows, b: &self.b, saturations: &[] };
         let settings = Settings { work_limit: self.work.left(), ..Settings::default() };
@@ -193,7 +194,7 @@ impl Cases {
         self.solved += 1;
     }
 
-    /// The polyhedron of the present case as rows `A v ≥ b`.
+    /// Writes the polyhedron of the current case as rows `A v ≥ b`.
     fn build(&mut self, lcp: &Lcp) {
         let (n, free) = (lcp.size(), lcp.free);
         self.rows.clear();
@@ -227,7 +228,8 @@ impl Cases {
         }
     }
 
-    /// Adds the Farkas multipliers of the infeasible program to the proof, if they hold for the original data.
+    /// Adds the Farkas multipliers of the infeasible program to the proof; returns whether they
+    /// hold for the original data.
     fn refute(&mut self, original: &Lcp, scaled: &Scaled) -> bool {
         let mut y = vec![0.0; original.size()];
         for (of, value) in self.of.iter().zip(&self.answer.certificate) {

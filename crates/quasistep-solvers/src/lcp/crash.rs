@@ -1,21 +1,22 @@
-//! The first basis: free variables in, and those pairs that are thought to be active.
+//! Crash basis: all free variables are basic, and the pairs expected to be active are exchanged.
 //!
-//! Principal pivots only, of one pair or of two, so that every basis on the way is complementary. Two at
-//! once are what a variable without curvature needs: it enters together with a row that holds it.
+//! Only principal pivots are used, of one pair or of two, so that every basis is complementary. A
+//! variable without curvature needs a pivot of two: it enters together with a row that constrains
+//! it.
 
 use crate::lcp::tableau::Tableau;
 use crate::tolerances::lcp::{CONSTANT, PIVOT, WEAK};
 
-/// Why there is no first basis.
+/// Reason why there is no crash basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoBasis {
-    /// An equation without variables, `0 = 1`.
+    /// An equation without variables is inconsistent.
     Contradiction,
-    /// A free variable found no row to pivot on.
+    /// A free variable has no row to pivot on.
     Unpaired,
 }
 
-/// Memory of the search.
+/// Scratch memory of the search.
 #[derive(Debug, Default)]
 pub(crate) struct Crash {
     pending: Vec<usize>,
@@ -23,7 +24,8 @@ pub(crate) struct Crash {
 }
 
 impl Crash {
-    /// Brings `t`, at its first basis, to one with all free variables basic, and those of `hints` active that pivots allow.
+    /// Pivots `t`, given at its initial basis, to one with all free variables basic, and with the
+    /// pairs of `hints` exchanged as far as pivots allow.
     pub fn run(&mut self, t: &mut Tableau, hints: &[u32]) -> Result<(), NoBasis> {
         let (n, free) = (t.n, t.free);
         self.pending.clear();
@@ -32,7 +34,7 @@ impl Crash {
         self.pending.sort_unstable();
         self.pending.dedup();
         self.exchange_all(t);
-        // free variables that are left look for any partner
+        // remaining free variables look for any partner
         let left = &mut self.left;
         left.clear();
         left.extend((0..free).filter(|i| t.is_basic(*i)));
@@ -66,7 +68,7 @@ impl Crash {
         for &i in left.iter() {
             let r = t.place(i);
             let held = (0..t.width()).any(|c| {
-                // neither the residuals of equations, which are zero, nor z_0
+                // skip the residuals of equations, which are zero, and z_0
                 let v = t.other[c] as usize;
                 v >= free && v < 2 * n && t.at(r, c).abs() > PIVOT
             });
@@ -80,7 +82,7 @@ impl Crash {
         Ok(())
     }
 
-    /// Exchanges pending pairs, alone or two at a time, the largest pivots first.
+    /// Exchanges pending pairs, one or two at a time, the largest pivots first.
     fn exchange_all(&mut self, t: &mut Tableau) {
         let n = t.n;
         loop {
@@ -91,7 +93,7 @@ impl Crash {
                     (size, at) = (own, Some((k, k)));
                 }
             }
-            // two at a time only where no single pivot is good
+            // pivots of two pairs only where no single pivot is large enough
             if size < WEAK {
                 let pending = self.pending.len() as u64;
                 if !t.work.spend(pending * pending) {
@@ -121,7 +123,7 @@ impl Crash {
     }
 }
 
-/// Geometric middle of the two pivots that bring pairs `i` and `j` in.
+/// Geometric mean of the two pivots that exchange the pairs `i` and `j`.
 fn measure(t: &Tableau, i: usize, j: usize) -> f64 {
     let (ri, rj, ci, cj) = (t.place(i), t.place(j), t.place(i + t.n), t.place(j + t.n));
     let (a, b) = (t.at(ri, cj), t.at(rj, ci));

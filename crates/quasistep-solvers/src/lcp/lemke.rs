@@ -1,37 +1,41 @@
 //! Lemke's method with lexicographic pivoting.
 //!
-//! C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11 (1965)
-//! 681–689; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem" (1992), section 4.4
-//! and, for the lexicographic order, 4.9. It starts from any complementary basis: the perturbation is that
-//! of the variables basic there, so that no basis can come back.
+//! C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11
+//! (1965) 681–689; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem"
+//! (1992), section 4.4 and, for the lexicographic order, 4.9.
+//!
+//! The method starts from any complementary basis. It perturbs the variables that are basic there,
+//! so that no basis can repeat.
 
 use crate::lcp::problem::Lcp;
 use crate::lcp::tableau::Tableau;
 use crate::tolerances::ROUNDING;
 use crate::tolerances::lcp::{ENTRY, LEXICOGRAPHIC_TIE, TIE, WEAK};
 
-/// How an attempt ended.
+/// Outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// The basis solves the problem.
     Solved,
-    /// A secondary ray, which proves nothing for the matrices of friction.
+    /// The path ends on a secondary ray, which is no certificate for the matrices of friction
+    /// problems.
     Ray,
-    /// Too many pivots, or a basis that is singular to rounding.
+    /// The limit of pivots was reached, or a basis is singular up to rounding.
     Stopped,
 }
 
-/// Memory of an attempt.
+/// Scratch memory of an attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Lemke {
-    /// Variables basic at the start, whose perturbation decides ties.
+    /// Variables that are basic at the start; their perturbation breaks ties.
     first: Vec<u32>,
     terms: Vec<f64>,
     d: Vec<f64>,
 }
 
 impl Lemke {
-    /// Runs from the complementary basis of `t`, with the covering vector `cover(i)` in its rows.
+    /// Runs from the complementary basis of `t`. The covering vector has the entries `cover(i)` in
+    /// the rows of `t`.
     pub fn run(
         &mut self,
         lcp: &Lcp,
@@ -60,7 +64,7 @@ impl Lemke {
         let mut driving = t.complement(t.basic[r] as usize);
         t.pivot(r, t.place(z0));
         loop {
-            // the refresh of all rows' terms, besides the pivot itself
+            // work of recomputing the terms of all rows; the pivot counts separately
             if t.pivots >= limit || !t.work.spend((n * t.width()) as u64) || !t.refresh(lcp) {
                 return End::Stopped;
             }
@@ -88,8 +92,8 @@ impl Lemke {
         }
     }
 
-    /// Ratio test: the row that the variable of column `c` drives to zero first; when `z_0` enters, the row that it
-    /// lifts to zero last.
+    /// Ratio test: the row whose basic variable reaches zero first as the variable of column `c`
+    /// increases. If `covers`, for the entry of `z_0`, the row that reaches zero last.
     fn leaving(&self, t: &Tableau, c: usize, covers: bool) -> Option<usize> {
         let z0 = 2 * t.n;
         let largest = (0..t.n).fold(0.0_f64, |m, r| m.max(t.at(r, c).abs()));
@@ -112,7 +116,7 @@ impl Lemke {
             let first = if difference.abs() > tie {
                 difference < 0.0
             } else if !covers && (t.basic[r] as usize == z0 || t.basic[b] as usize == z0) {
-                // z_0 leaves in any tie: the basis then is an answer
+                // z_0 leaves in any tie, because the basis is then a solution
                 t.basic[r] as usize == z0
             } else {
                 self.lexicographic(t, r, b, a, a_b)

@@ -1,4 +1,4 @@
-//! Linear complementarity problems, answered or refuted.
+//! Linear complementarity problems: solution or certificate that there is none.
 
 pub(crate) mod cases;
 pub(crate) mod crash;

@@ -1,15 +1,15 @@
-//! A polyhedron: its point nearest to the origin, or a Farkas certificate that it is empty.
+//! Polyhedron: its point nearest to the origin, or a Farkas certificate that it is empty.
 
 use crate::budget::Budget;
 use crate::tolerances::{CANCELS, CLEAR, NO_MULTIPLIER};
 use crate::{Qp, QpSolver, Reason, Rows, Settings, Solution, Status};
 
-/// Rows `A v = b` and `A v ≥ b`; the first `free` variables have any sign, the others are `≥ 0`.
+/// Rows `A v = b` and `A v ≥ b`. The first `free` variables are unrestricted, the others are `≥ 0`.
 #[derive(Debug, Default)]
 pub(crate) struct Polyhedron {
     pub free: usize,
     pub columns: usize,
-    /// The rows; entries that are missing at their ends are zero.
+    /// The rows; missing entries at their ends are zero.
     A: Vec<Vec<f64>>,
     b: Vec<f64>,
     equal: Vec<bool>,
@@ -18,11 +18,11 @@ pub(crate) struct Polyhedron {
 /// Result of [`Polyhedron::nearest`].
 #[derive(Debug)]
 pub(crate) enum Nearest {
-    /// The point.
+    /// The nearest point.
     Point(Vec<f64>),
-    /// Farkas multipliers of the rows, up to rounding.
+    /// The polyhedron is empty; Farkas multipliers of the rows, up to rounding.
     Refuted(Vec<f64>),
-    /// Neither: the work is spent, or rounding left it undecided.
+    /// The limit of work was reached, or rounding left it undecided.
     Unknown,
 }
 
@@ -32,13 +32,13 @@ impl Polyhedron {
         Self { free, columns, ..Self::default() }
     }
 
-    /// Adds a variable `≥ 0`, and returns its place.
+    /// Adds a variable `≥ 0`, and returns its index.
     pub fn push_column(&mut self) -> usize {
         self.columns += 1;
         self.columns - 1
     }
 
-    /// Adds a row without entries, an equation or a bound from below, and returns its place.
+    /// Adds a row of zeros, an equation or a lower bound, and returns its index.
     pub fn push_row(&mut self, b: f64, equal: bool) -> usize {
         self.A.push(Vec::new());
         self.b.push(b);
@@ -46,20 +46,20 @@ impl Polyhedron {
         self.A.len() - 1
     }
 
-    /// Adds to an entry.
+    /// Adds `v` to an entry.
     pub fn add(&mut self, row: usize, column: usize, v: f64) {
         let row = &mut self.A[row];
         row.resize(row.len().max(column + 1), 0.0);
         row[column] += v;
     }
 
-    /// Adds to the right side of a row.
+    /// Adds `b` to the right-hand side of a row.
     pub fn add_constant(&mut self, row: usize, b: f64) {
         self.b[row] += b;
     }
 
-    /// Whether `y` proves that there is no point (Farkas): `yᵀA` is zero for free variables and not above it for others, while
-    /// `yᵀb > 0`.
+    /// Whether `y` is a Farkas certificate: `yᵀA` is zero for free variables and at most zero for
+    /// the others, and `yᵀb > 0`.
     pub fn is_refuted_by(&self, y: &[f64]) -> bool {
         if y.len() != self.A.len() {
             return false;
@@ -82,7 +82,7 @@ impl Polyhedron {
         signs && value > CLEAR * size && sums.iter().enumerate().all(cancels)
     }
 
-    /// The point nearest to the origin.
+    /// Finds the point nearest to the origin.
     pub fn nearest(&self, solver: &mut QpSolver, budget: &Budget) -> Nearest {
         let n = self.columns;
         let (mut rows, mut b, mut of) = (Rows::new(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The problem and its answer.
+//! Mixed linear complementarity problem and its solution.
 
 use crate::Reason;
 use crate::lcp::proof::Proof;
@@ -33,7 +33,7 @@ pub struct Lcp {
     pub(crate) free: usize,
     /// Number of complementary pairs.
     pub(crate) pairs: usize,
-    /// Row-major, free variables first.
+    /// Matrix `M`, row-major, columns of free variables first.
     pub(crate) M: Vec<f64>,
     pub(crate) q: Vec<f64>,
 }
@@ -44,7 +44,7 @@ impl Lcp {
         Self::default()
     }
 
-    /// Starts anew with all entries zero.
+    /// Resets to a problem of these sizes with all entries zero.
     pub fn reset(&mut self, free: usize, pairs: usize) {
         let n = free + pairs;
         (self.free, self.pairs) = (free, pairs);
@@ -54,13 +54,14 @@ impl Lcp {
         self.q.resize(n, 0.0);
     }
 
-    /// Row `i` of `M`: equations first, then one row per pair; free variables are the first columns.
+    /// Row `i` of `M`, of length `free + pairs`. Equations come first, then one row per pair.
+    /// Columns of free variables come first.
     pub fn row(&mut self, i: usize) -> &mut [f64] {
         let n = self.size();
         &mut self.M[i * n..(i + 1) * n]
     }
 
-    /// The constant `q`, equations first.
+    /// Constant `q`, length `free + pairs`, equations first.
     pub fn q(&mut self) -> &mut [f64] {
         &mut self.q
     }
@@ -100,78 +101,82 @@ impl Lcp {
     }
 }
 
-/// How a solve ended.
+/// Outcome of a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LcpOutcome {
-    /// `x`, `z` and `w` solve the problem.
+    /// `x`, `z` and `w` solve the problem up to [`LcpSolution::residuals`].
     Solved,
-    /// No `x` and `z` solve it: [`LcpSolution::proof`] says why.
+    /// There is no solution; [`LcpSolution::proof`] proves it.
     Unsolvable,
-    /// Neither an answer nor a proof that there is none was found. Lemke's method may end on a ray;
-    /// unless `M` is copositive-plus, which that of a friction problem is not, that proves nothing.
+    /// Neither a solution nor a certificate that there is none was found. Lemke's method may end on
+    /// a ray, which is a certificate only if `M` is copositive-plus. The matrix of a friction
+    /// problem is not.
     Undecided,
-    /// The data are not valid; [`LcpSolution::reason`] says why.
+    /// The data are invalid; [`LcpSolution::reason`] gives the cause.
     #[default]
     GaveUp,
 }
 
-/// The algorithm behind an answer.
+/// Algorithm that found a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LcpMethod {
-    /// The given pairs are the active ones: no pivot was needed after them.
+    /// The basis of the pairs given as active, without further pivots.
     #[default]
     Guess,
-    /// Lemke's method from the given pairs.
+    /// Lemke's method from the pairs given as active.
     WarmLemke,
-    /// Lemke's method from the first basis.
+    /// Lemke's method from the crash basis.
     Lemke,
-    /// Lemke's method with another covering vector than the first.
+    /// Lemke's method with another covering vector.
     OtherCover,
-    /// Lemke's method with every free variable as the difference of two others.
+    /// Lemke's method with every free variable as the difference of two nonnegative ones.
     Split,
-    /// Branch and bound on the pairs.
+    /// Branch and bound on the complementary pairs.
     Cases,
 }
 
-/// Worst errors of a solution by the problem's own data, in the caller's units.
+/// Residuals of a solution by the problem's own data, in the caller's units. Each is the largest
+/// over its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LcpResiduals {
-    /// `|M_ff x + M_fz z + q_f|`.
+    /// Largest `|M_ff x + M_fz z + q_f|`.
     pub equations: f64,
-    /// Most negative entry of `w` and `z`, as a positive number.
+    /// Largest violation of `w ≥ 0` and `z ≥ 0`, ≥ 0.
     pub sign: f64,
-    /// `|w_i z_i|`.
+    /// Largest `|w_i z_i|`.
     pub complementarity: f64,
 }
 
-/// Answer of a solve. Reuse one value: its memory is kept.
+/// Result of a solve. Reuse one value for several solves: its memory is kept.
 #[derive(Clone, Debug, Default)]
 pub struct LcpSolution {
-    /// How it ended.
+    /// Outcome of the solve.
     pub outcome: LcpOutcome,
-    /// Why the solve gave up, or [`Reason::Work`] if the limit of work left the
-    /// problem undecided.
+    /// Reason for [`LcpOutcome::GaveUp`]; or [`Reason::Work`] if the work limit left the problem
+    /// undecided.
     pub reason: Option<Reason>,
-    /// Free variables. Zero unless solved.
+    /// Free variables, one entry each. Zero unless solved.
     pub x: Vec<f64>,
-    /// Complementary variables, ≥ 0. Zero unless solved.
+    /// Complementary variables, ≥ 0, one per pair. Zero unless solved.
     pub z: Vec<f64>,
-    /// `M_zf x + M_zz z + q_z`. Zero unless solved.
+    /// `M_zf x + M_zz z + q_z`, one entry per pair. Zero unless solved.
     pub w: Vec<f64>,
     /// Residuals of `x` and `z`; zero unless solved.
     pub residuals: LcpResiduals,
-    /// The algorithm behind the answer.
+    /// Algorithm that found the solution.
     pub method: LcpMethod,
-    /// Pivots of all attempts: exchanges of a row and a column, those to the first basis included.
+    /// Number of pivots (exchanges of a row and a column) of all attempts, including those to the
+    /// crash basis.
     pub pivots: u32,
-    /// Most pivots of one attempt.
+    /// Largest number of pivots of one attempt.
     pub longest: u32,
-    /// Linear programs solved by the search through cases.
+    /// Number of linear programs solved by branch and bound.
     pub cases: u32,
-    /// Multiply-adds of pivots, factorisations and products, counted from their sizes: the same number on every machine,
-    /// at most [`LcpSolver::work_limit`](crate::LcpSolver::work_limit).
+    /// Multiply-adds of pivots, factorisations and products. They are counted from matrix sizes, so
+    /// they are the same on every machine. At most
+    /// [`LcpSolver::work_limit`](crate::LcpSolver::work_limit).
     pub work: u64,
-    /// The proof, if unsolvable.
+    /// Certificate that there is no solution, if unsolvable.
     pub proof: Option<Proof>,
 }
 

@@ -1,9 +1,10 @@
-//! Proof that a problem has no solution: cases that cover everything, each with a Farkas certificate.
+//! Certificate that a problem has no solution: cases that cover all possibilities, each with a
+//! Farkas certificate.
 
 use crate::lcp::problem::Lcp;
 use crate::tolerances::{CANCELS, CLEAR};
 
-/// The variable of a pair that a case holds at zero.
+/// The variable of a pair that a case fixes at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PairSide {
     /// `w_i = 0`.
@@ -23,16 +24,17 @@ pub enum PairSide {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Pairs held, in the order in which the search split them.
+    /// Fixed pairs, in the order of branching.
     pub held: Vec<(u32, PairSide)>,
-    /// The multipliers.
+    /// Farkas multipliers, one per row of the problem.
     pub y: Vec<f64>,
 }
 
-/// Proof that a problem has no solution.
+/// Certificate that a problem has no solution.
 ///
-/// One case without held pairs means that the rows, `w ≥ 0` and `z ≥ 0` alone contradict one another: Farkas'
-/// proof. Otherwise every solution would lie in one of the cases, each of which contradicts itself.
+/// A single case without fixed pairs means that the rows, `w ≥ 0` and `z ≥ 0` alone are
+/// inconsistent (Farkas). Otherwise every solution would satisfy one of the cases, each of which is
+/// infeasible.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Proof {
     /// The cases, in the order of the search.
@@ -40,14 +42,15 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Whether the cases cover everything and each contradicts itself, from the problem's own numbers.
+    /// Whether the cases cover all possibilities and each is infeasible by the data of `lcp`.
     pub fn holds(&self, lcp: &Lcp) -> bool {
         let all: Vec<&Case> = self.cases.iter().collect();
         covers(&all, 0) && self.cases.iter().all(|case| case.contradicts(lcp))
     }
 }
 
-/// Whether cases that agree on their first `depth` held pairs cover everything that these leave.
+/// Whether the cases, which agree on their first `depth` fixed pairs, cover all completions of
+/// these pairs.
 fn covers(cases: &[&Case], depth: usize) -> bool {
     match cases {
         [] => false,
@@ -68,7 +71,7 @@ fn covers(cases: &[&Case], depth: usize) -> bool {
 }
 
 impl Case {
-    /// Whether the combination of the problem's rows contradicts itself.
+    /// Whether `y` is a Farkas certificate of this case for `lcp`.
     pub fn contradicts(&self, lcp: &Lcp) -> bool {
         let (n, free) = (lcp.size(), lcp.free);
         if self.y.len() != n || !self.y.iter().all(|y| y.is_finite()) {

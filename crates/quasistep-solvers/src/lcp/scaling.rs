@@ -1,35 +1,35 @@
-//! Geometric scaling: units in which all rows and columns are alike.
+//! Geometric scaling of rows and columns to similar size.
 
 use crate::budget::Budget;
 use crate::lcp::problem::Lcp;
 use crate::tolerances::ROUNDING;
 
-/// Sweeps over rows and columns.
+/// Number of sweeps over rows and columns.
 const SWEEPS: usize = 4;
 
-/// A problem in units of its own: `w = row w'`, `(x, z) = size column (x', z')`, with factors that are
-/// powers of two, so that no digit changes.
+/// Scaled problem with `w = row w'`, `(x, z) = size column (x', z')`. All factors are powers of
+/// two, so that scaling does not round.
 #[derive(Debug, Default)]
 pub(crate) struct Scaled {
     pub lcp: Lcp,
     pub row: Vec<f64>,
     pub column: Vec<f64>,
     pub size: f64,
-    /// Largest and least entry of each column that is not rounding.
+    /// Largest and least entry of each column, without entries that are rounding.
     largest: Vec<f64>,
     least: Vec<f64>,
 }
 
 impl Scaled {
-    /// Scales every row and column of `M` to a geometric mean of its largest and least entry of one, and `q` to a largest entry of
-    /// one. False if the budget `work` is spent.
+    /// Scales every row and column of `M` so that the geometric mean of its largest and least entry
+    /// is 1, and `q` to a largest entry of 1. Returns false if the budget `work` is spent.
     pub fn fill(&mut self, lcp: &Lcp, work: &Budget) -> bool {
         let n = lcp.size();
         // three passes over all entries for the rows, three for the columns
         if !work.spend((6 * SWEEPS * n * n) as u64) {
             return false;
         }
-        // the derived `clone_from` would take new memory
+        // the derived `clone_from` would allocate
         (self.lcp.free, self.lcp.pairs) = (lcp.free, lcp.pairs);
         self.lcp.M.clone_from(&lcp.M);
         self.lcp.q.clone_from(&lcp.q);
@@ -60,7 +60,7 @@ impl Scaled {
         true
     }
 
-    /// Scales all columns in one pass, row by row, in the order of memory.
+    /// Scales all columns in one pass, row by row in the order of memory.
     fn scale_columns(&mut self) {
         let Self { lcp, column, largest, least, .. } = self;
         let n = column.len();
@@ -86,7 +86,7 @@ impl Scaled {
     }
 }
 
-/// The smaller of `least` and `|v|`, where `v` counts only if it is not rounding beside the largest.
+/// The smaller of `least` and `|v|`; `v` is ignored if it is rounding relative to `largest`.
 fn lesser(least: f64, v: f64, largest: f64) -> f64 {
     if v.abs() > ROUNDING * largest { least.min(v.abs()) } else { least }
 }

@@ -1,4 +1,5 @@
-//! The driver: the order of attempts, their starts, and the check of their answers.
+//! Driver for complementarity problems: the order of attempts, their starting points, and the check
+//! of their solutions.
 
 use crate::budget::Budget;
 use crate::lcp::cases::{Cases, Found};
@@ -11,9 +12,9 @@ use crate::tolerances::ROUNDING;
 use crate::tolerances::lcp::SCALED;
 use crate::{Reason, Settings};
 
-/// Linear programs that the search through cases may solve.
+/// Default limit of linear programs in branch and bound.
 const CASES: u32 = 600;
-/// Covering vectors tried in all, after the first.
+/// Number of further covering vectors that are tried.
 const COVERS: u32 = 4;
 
 /// Solver for [`Lcp`]s and its memory; holds no meaning between calls. The same problem and hints give the
@@ -36,22 +37,24 @@ pub struct LcpSolver {
     cases: Cases,
     v: Vec<f64>,
     split: Option<Box<(Lcp, Scaled)>>,
-    /// Most linear programs of the search through cases; `None` for 600, 1 for the proof
-    /// of step 3 alone.
+    /// Limit of linear programs in branch and bound. `None` means 600; 1 allows only the
+    /// certificate of step 3.
     pub budget: Option<u32>,
-    /// Most work of a solve, in multiply-adds as [`LcpSolution::work`] counts them; beyond it the solve ends undecided,
-    /// for [`Reason::Work`]. `None` for that of [`Settings`].
+    /// Limit of work of one solve, in multiply-adds as counted by [`LcpSolution::work`]. A solve
+    /// that needs more ends undecided, with [`Reason::Work`]. `None` means the default of
+    /// [`Settings`].
     pub work_limit: Option<u64>,
     work: Budget,
 }
 
 impl LcpSolver {
-    /// A solver without memory yet.
+    /// A solver without allocated memory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Solves `lcp` into `out`; `active` are pairs that are expected to have `z_i > 0`, in any order.
+    /// Solves `lcp` and writes the result to `out`. `active` lists pairs that are expected to have
+    /// `z_i > 0`, in any order.
     pub fn solve(&mut self, lcp: &Lcp, active: &[u32], out: &mut LcpSolution) {
         self.work.start(self.work_limit.unwrap_or(Settings::default().work_limit));
         self.tableau.work = self.work.clone();
@@ -63,7 +66,7 @@ impl LcpSolver {
         }
     }
 
-    /// All attempts, in their order.
+    /// Runs all attempts in order.
     fn decide(&mut self, lcp: &Lcp, active: &[u32], out: &mut LcpSolution) {
         out.reset(lcp);
         if !lcp.is_finite() {
@@ -99,7 +102,7 @@ impl LcpSolver {
         (out.pivots, out.longest, out.cases) = (pivots, longest, cases);
     }
 
-    /// One run of Lemke's method; true if it found a solution.
+    /// One run of Lemke's method; returns whether it found a solution.
     fn attempt(&mut self, lcp: &Lcp, active: &[u32], cover: u32, out: &mut LcpSolution) -> bool {
         let Self { scaled, tableau, crash, lemke, .. } = self;
         if !tableau.work.spend((lcp.size() * lcp.size()) as u64) {
@@ -128,7 +131,8 @@ impl LcpSolver {
         self.accept(lcp, out)
     }
 
-    /// Lemke's method with free variables split as `x = p − m`, `p` and `m` in pairs of their own: it needs no first basis.
+    /// Lemke's method with free variables split as `x = p − m`, where `p` and `m` belong to
+    /// additional pairs. It needs no crash basis.
     fn attempt_split(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
         if self.work.is_spent() {
             return false;
@@ -175,7 +179,7 @@ impl LcpSolver {
                 .enumerate()
                 .map(|(j, v)| v / (self.scaled.size * self.scaled.column[j]))
                 .collect();
-            // where these pairs are a basis of the problem itself, it gives more digits
+            // if these pairs give a basis of the original problem, it is more accurate
             let active: Vec<u32> = (0..lcp.pairs as u32)
                 .filter(|k| self.tableau.is_basic(n + 3 * free + *k as usize))
                 .collect();
@@ -192,7 +196,7 @@ impl LcpSolver {
         solved
     }
 
-    /// Branch and bound with at most `budget` programs; true if it decided.
+    /// Branch and bound with at most `budget` programs; returns whether the problem is decided.
     fn search(&mut self, lcp: &Lcp, budget: u32, out: &mut LcpSolution) -> bool {
         let found = self.cases.search(lcp, &self.scaled, budget);
         out.cases += self.cases.solved;
@@ -207,7 +211,7 @@ impl LcpSolver {
                 true
             }
             Found::Point => {
-                // where the active pairs are a basis, it gives more digits than the point
+                // if the active pairs give a basis, it is more accurate than the point
                 let active = std::mem::take(&mut self.cases.active);
                 let mut solved = self.attempt(lcp, &active, 0, out);
                 if !solved {
@@ -222,14 +226,15 @@ impl LcpSolver {
         }
     }
 
-    /// Accepts `v`, a point in scaled units, if it solves the problem by its own numbers.
+    /// Checks `v`, a point in scaled units, against the problem's own data; accepts it and returns
+    /// true if it is a solution.
     fn accept(&mut self, lcp: &Lcp, out: &mut LcpSolution) -> bool {
         let (free, n) = (lcp.free, lcp.size());
         let scaled = &self.scaled;
         for (j, v) in self.v.iter_mut().enumerate() {
             *v *= scaled.size * scaled.column[j];
             if j >= free && *v < 0.0 {
-                // rounding: the residuals below count what zero leaves
+                // negative values are rounding; the residuals below are computed with zero
                 *v = 0.0;
             }
         }
@@ -263,12 +268,13 @@ impl LcpSolver {
     }
 }
 
-/// Most pivots of one attempt.
+/// Limit of pivots of one attempt.
 fn limit(lcp: &Lcp) -> u32 {
     3 * lcp.size() as u32
 }
 
-/// Covering vector of an attempt: ones; ones in negative rows; then seeded numbers in [1/2, 2].
+/// Covering vector of an attempt: all ones; then ones in rows with negative `q`; then pseudorandom
+/// numbers in [1/2, 2].
 fn covering(cover: u32) -> impl FnMut(usize, f64) -> f64 {
     let mut seed = u64::from(cover).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
     move |_, q| {

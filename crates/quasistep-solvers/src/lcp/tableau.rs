@@ -12,22 +12,22 @@ use crate::kernels::axpy;
 use crate::lcp::problem::Lcp;
 use crate::tolerances::lcp::SINGULAR;
 
-/// Pivots between refactorisations of the tableau from the problem's own data.
+/// Number of pivots between refactorisations of the tableau from the problem's own data.
 const FRESH: u32 = 40;
 
 #[derive(Debug, Default)]
 pub(crate) struct Tableau {
     pub n: usize,
     pub free: usize,
-    /// `N × (N + 1)`; the last column starts as that of `z_0`.
+    /// `N × (N + 1)`; the last column initially belongs to `z_0`.
     pub T: Vec<f64>,
     pub q: Vec<f64>,
     pub basic: Vec<u32>,
     pub other: Vec<u32>,
-    /// Place of each variable: row if basic, else column.
+    /// Position of each variable: its row if it is basic, else its column.
     place: Vec<u32>,
     is_basic: Vec<bool>,
-    /// The covering vector in the problem's rows.
+    /// Covering vector in the rows of the problem.
     cover: Vec<f64>,
     pub pivots: u32,
     since: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Tableau {
 }
 
 impl Tableau {
-    /// The tableau of the first basis: all rows basic.
+    /// Sets the tableau of the initial basis, in which all row variables are basic.
     pub fn start(&mut self, lcp: &Lcp) {
         let n = lcp.size();
         (self.n, self.free) = (n, lcp.free);
@@ -79,23 +79,22 @@ impl Tableau {
         self.is_basic[variable]
     }
 
-    /// Row of a basic variable, column of another.
+    /// Row of a basic variable, or column of a nonbasic one.
     pub fn place(&self, variable: usize) -> usize {
         self.place[variable] as usize
     }
 
-    /// The variable that must vanish where `variable` does not: `w_i` and `z_i`.
+    /// The complement of a variable: `z_i` of `w_i` and vice versa.
     pub fn complement(&self, variable: usize) -> usize {
         if variable < self.n { variable + self.n } else { variable - self.n }
     }
 
-    /// Whether a variable may have any value: `x`, or the residual of an equation that was found to hold
-    /// always.
+    /// Whether a variable is unrestricted: `x`, or the residual of a redundant equation.
     pub fn unbounded(&self, variable: usize) -> bool {
         variable < self.free || (variable >= self.n && variable < self.n + self.free)
     }
 
-    /// Exchanges the basic variable of row `r` and the other of column `c`.
+    /// Exchanges the basic variable of row `r` and the nonbasic variable of column `c`.
     pub fn pivot(&mut self, r: usize, c: usize) {
         let width = self.width();
         self.work.spend((self.n * width) as u64);
@@ -128,16 +127,17 @@ impl Tableau {
         self.since += 1;
     }
 
-    /// Principal pivot: exchanges the pair `i`.
+    /// Principal pivot: exchanges both variables of pair `i`.
     pub fn exchange(&mut self, i: usize) {
         self.pivot(self.place(i), self.place(i + self.n));
     }
 
-    /// Sets the column of `z_0`, which must not be basic, to `d` in terms of the present basis.
+    /// Sets the column of `z_0`, which must be nonbasic, to `d` in the rows of the current basis.
     pub fn set_cover(&mut self, lcp: &Lcp, d: &[f64]) {
         let (n, width) = (self.n, self.width());
         let c = self.place(2 * n);
-        // with all others at zero, the basic variables at d stand for w − M z
+        // with all nonbasic variables zero and the basic ones equal to d, the covering vector is w
+        // − M z
         self.cover.clear();
         self.cover.resize(n, 0.0);
         for r in 0..n {
@@ -153,12 +153,14 @@ impl Tableau {
         }
     }
 
-    /// Refactors the tableau after many pivots; false if its basis is singular.
+    /// Recomputes the tableau if many pivots were made since the last time; returns false if its
+    /// basis is singular.
     pub fn refresh(&mut self, lcp: &Lcp) -> bool {
         self.since < FRESH || self.refactor(lcp)
     }
 
-    /// Recomputes the tableau of the present basis from the problem's own data; false if the basis is singular.
+    /// Recomputes the tableau of the current basis from the problem's own data; returns false if
+    /// the basis is singular.
     pub fn refactor(&mut self, lcp: &Lcp) -> bool {
         let (n, width) = (self.n, self.width());
         let pivots = self.pivots;
@@ -171,7 +173,7 @@ impl Tableau {
                 done = false;
                 break;
             }
-            // largest pivot among rows to leave and columns to enter
+            // largest pivot among the rows that leave and the columns that enter
             let (mut best, mut at) = (0.0_f64, (0, 0));
             let mut left = false;
             for r in 0..n {
@@ -201,7 +203,7 @@ impl Tableau {
         done
     }
 
-    /// Size that rounding of basic row `r` is measured by: `Σ_i |∂basic_r/∂q_i| |q_i|`.
+    /// Reference size of the rounding of basic row `r`: `Σ_i |∂basic_r/∂q_i| |q_i|`.
     pub fn terms(&self, lcp: &Lcp, r: usize) -> f64 {
         let own = self.basic[r] as usize;
         let mut sum = if own < self.n { lcp.q[own].abs() } else { 0.0 };
@@ -222,8 +224,8 @@ impl Tableau {
         }
     }
 
-    /// Improves `q` on the present basis, against the problem's own rows; `v` gets the values of all
-    /// columns of the problem. `z_0` must not be basic.
+    /// Iterative refinement of `q` on the current basis, against the problem's own rows. Writes the
+    /// values of all columns of the problem to `v`. `z_0` must be nonbasic.
     pub fn refine(&mut self, lcp: &Lcp, v: &mut Vec<f64>) {
         let n = self.n;
         for round in 0..4 {

@@ -1,5 +1,5 @@
-//! Strong branching: which choice to branch on. The caller's splits give the order; among equals the choice whose
-//! halves raise the bound most.
+//! Strong branching: selection of the choice to branch on. Candidates are ordered by the caller's
+//! splits. Among equal ranks, the choice whose children raise the lower bound most is taken.
 
 use super::problem::{Miqp, bits};
 use super::search::{Search, solve};
@@ -8,22 +8,22 @@ use crate::active_set::{ActiveSet, Begin, End, Program};
 use crate::kernels::max_abs;
 use crate::tolerances::{CANDIDATES, HOLDS, LEAST_GAIN};
 
-/// A choice that might be branched on.
+/// Candidate choice for branching.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pick {
     choice: usize,
     half: u32,
     /// Rank of the split in the caller's order.
     rank: usize,
-    /// Violation of the nearer half by the present point.
+    /// Violation of the nearer child by the current point.
     distance: f64,
 }
 
 /// Result of strong branching at a node.
 pub(super) enum Trial {
-    /// Both halves of a choice are closed, and so is the node.
+    /// Both children of a choice are closed, so the node is closed.
     Closed,
-    /// One half of a choice is closed; the node is smaller now.
+    /// One child of a choice is closed; the node keeps the modes of the other.
     Reduced,
     Stopped,
     Branch {
@@ -33,13 +33,13 @@ pub(super) enum Trial {
     },
 }
 
-/// Result of one half.
+/// Result of one child's trial.
 enum Half {
     Open(f64),
     Closed,
 }
 
-/// Writes the slacks at a node's point, each over the size that its rounding is measured by.
+/// Writes the slacks at a node's point, each over the reference size of its rounding.
 pub(super) fn write_shares(data: &Program, node: &ActiveSet, slack: &mut Vec<f64>) {
     let size = max_abs(&node.x).max(node.size);
     data.slacks(&node.x, slack);
@@ -50,12 +50,12 @@ pub(super) fn write_shares(data: &Program, node: &ActiveSet, slack: &mut Vec<f64
 }
 
 impl Search {
-    /// Writes `slack` at the point of a slot.
+    /// Writes the scaled slacks at the point of a slot to `slack`.
     pub fn write_slack(&mut self, at: usize) {
         write_shares(&self.data, &self.slots[at], &mut self.slack);
     }
 
-    /// Violation of a mode by the present point: 0 where all its demands hold.
+    /// Violation of a mode by the current point: 0 if all its constraints hold.
     pub fn mode_violation(&self, miqp: &Miqp<'_>, choice: usize, mode: usize) -> f64 {
         let demands = miqp.choices.demands(choice, mode);
         let rows = miqp.choices.rows(choice);
@@ -70,7 +70,7 @@ impl Search {
             .fold(0.0, f64::max)
     }
 
-    /// Finds the choices that the point of a slot violates, best first.
+    /// Lists the choices that the point of a slot violates, best candidates first.
     pub fn find_picks(&mut self, miqp: &Miqp<'_>, at: usize) {
         self.write_slack(at);
         self.picks.clear();
@@ -91,8 +91,8 @@ impl Search {
         self.picks.truncate(CANDIDATES);
     }
 
-    /// The first split both of whose halves move the present point; else the first that moves it
-    /// in one; else any.
+    /// The first split both of whose children exclude the current point; else the first one of
+    /// whose children does; else any.
     fn split(&self, miqp: &Miqp<'_>, choice: usize, mask: u32) -> Pick {
         let splits = miqp.choices.splits(choice);
         let lowest = mask & mask.wrapping_neg();
@@ -116,7 +116,7 @@ impl Search {
         one_sided.unwrap_or(Pick { choice, half: lowest, rank: splits.len() + 2, distance: 0.0 })
     }
 
-    /// Finds a pick at a point that satisfies all choices up to tolerance: the most violated one.
+    /// Picks the most violated choice at a point that satisfies all choices up to the tolerance.
     pub fn find_any_pick(&mut self, miqp: &Miqp<'_>) {
         self.nearest_modes(miqp);
         let worst = (0..self.masks.len())
@@ -129,7 +129,7 @@ impl Search {
         }
     }
 
-    /// Solves both halves of the best picks, from the factors of a slot.
+    /// Solves both children of the best candidates, from the factors of a slot.
     pub fn try_out(
         &mut self,
         miqp: &Miqp<'_>,
@@ -176,7 +176,7 @@ impl Search {
         if reduced { Trial::Reduced } else { branch }
     }
 
-    /// One half of a choice, tried from the factors of a slot.
+    /// Solves one child of a choice, from the factors of a slot.
     fn try_half(&mut self, miqp: &Miqp<'_>, at: usize, choice: usize, mask: u32) -> Half {
         self.trial_sides.clear();
         self.trial_sides.extend_from_slice(&self.sides);
@@ -215,11 +215,12 @@ impl Search {
         }
     }
 
-    /// Tries every half of every choice at the root, and drops those that are closed, until the root's own bound closes
-    /// it.
+    /// Probing: tries every child of every choice at the root, and removes the modes of those that
+    /// are closed, until the root's own bound closes it.
     ///
-    /// The furthest from the root's point first: it is the likeliest to close, and what it leaves moves the root to
-    /// where the others close sooner. Halves that hold the best answer come last, for they cost no more than that.
+    /// Children farthest from the root's point come first: they are most likely to close, and the
+    /// remaining modes move the root's point so that others close sooner. Children that contain the
+    /// incumbent come last, because their cost does not exceed the incumbent's.
     pub fn probe(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         if self.best.cost == f64::INFINITY {
             return;
@@ -236,7 +237,7 @@ impl Search {
                 self.masks[choice] &= !half;
                 self.write_sides(miqp);
                 if self.mask_violation(miqp, choice, self.masks[choice]) <= HOLDS {
-                    // this half does not move the root's point
+                    // this child does not exclude the root's point
                     continue;
                 }
                 if let End::Infeasible { row } = self.solve_proximal(0, Begin::Child, f64::INFINITY)
@@ -252,15 +253,15 @@ impl Search {
         }
     }
 
-    /// The half to probe next: its choice, its bit in `probed`, its modes.
+    /// The child to probe next: its choice, its bit in `probed`, its modes.
     fn next_half(&self, miqp: &Miqp<'_>) -> Option<(usize, u64, u32)> {
         self.furthest_half(miqp, false).or_else(|| self.furthest_half(miqp, true))
     }
 
-    /// The half not yet probed that the root's point violates most, among those that contain the best answer or, without `best`, do
-    /// not.
+    /// The child not yet probed that the root's point violates most. Only children that contain the
+    /// incumbent are considered if `best`, else only the others.
     fn furthest_half(&self, miqp: &Miqp<'_>, best: bool) -> Option<(usize, u64, u32)> {
-        // a half that the root's point satisfies costs no more than the root
+        // a child that the root's point satisfies has the root's cost
         let mut furthest = HOLDS;
         let mut pick = None;
         for (choice, &mask) in self.masks.iter().enumerate() {
@@ -282,7 +283,7 @@ impl Search {
         pick
     }
 
-    /// Marks the search as unfinished: a node could not be solved.
+    /// Marks the search as inexact, because a node could not be solved.
     pub fn inaccurate(&mut self) {
         let spent = self.data.budget.is_spent();
         let why = if spent { MiqpLimit::Work } else { MiqpLimit::Accuracy };

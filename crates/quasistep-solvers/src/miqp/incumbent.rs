@@ -1,4 +1,4 @@
-//! Feasible points: a QP with fixed modes, the caller's proposals, and local search.
+//! Incumbents: QPs with fixed modes, the caller's proposals, and local search.
 
 use super::Hooks;
 use super::branch::write_shares;
@@ -8,14 +8,15 @@ use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
 use crate::tolerances::{HOLDS, WORTH_A_SWITCH};
 
-/// Most consecutive proposals.
+/// Limit of consecutive proposals.
 const PROPOSALS: usize = 20;
 
-/// Most passes of switching modes at a point.
+/// Limit of passes of the local search at a point.
 const SWITCHES: usize = 20;
 
 impl Search {
-    /// Tries the caller's starts until one leads to an answer; if none does, proposals from the relaxation and their successors.
+    /// Tries the caller's starts until one is feasible. If none is, tries proposals at the
+    /// relaxation and at the resulting points.
     pub fn propose_at_root(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         for start in hooks.starts {
             let fits = start.len() == self.modes.len()
@@ -34,7 +35,7 @@ impl Search {
         self.propose_from(miqp, hooks, 0);
     }
 
-    /// Asks for modes at the point of a slot.
+    /// Asks the caller for modes at the point of a slot, and tries them.
     pub fn propose_from(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, at: usize) {
         let Some(propose) = hooks.propose.as_mut() else { return };
         if propose(&self.slots[at].x[..miqp.n], &mut self.modes) && self.modes_fit(miqp) {
@@ -42,7 +43,7 @@ impl Search {
         }
     }
 
-    /// Whether to stop: a search without any answer still looks for the first one.
+    /// Whether to stop. A search without incumbent still looks for the first one.
     fn enough(&mut self, hooks: &mut Hooks<'_>) -> bool {
         self.stopped(hooks) && self.best.cost < f64::INFINITY
     }
@@ -51,7 +52,8 @@ impl Search {
         self.modes.iter().enumerate().all(|(c, &m)| (m as usize) < miqp.choices.modes(c))
     }
 
-    /// Fixes `modes`, asks for better ones at the answer, and so on while they change.
+    /// Solves with fixed `modes`, asks the caller for better modes at the solution, and repeats
+    /// while they change.
     fn improve(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         for _ in 0..PROPOSALS {
             if self.modes == self.tried || self.enough(hooks) {
@@ -73,12 +75,12 @@ impl Search {
         }
     }
 
-    /// Solves for `modes`; keeps the point if it is the best. `None` if it is infeasible or cannot
-    /// be the best.
+    /// Solves with fixed `modes`, and keeps the point if it is the best so far. `None` if it is
+    /// infeasible or cannot be the best.
     fn try_modes(&mut self, miqp: &Miqp<'_>) -> Option<f64> {
         self.write_fixed_sides(miqp);
         self.qps += 1;
-        // no cutoff: the next proposal starts from the answer
+        // no cutoff, because the next proposal starts from the solution
         let limits = self.limits(f64::INFINITY);
         let (data, sides) = (&self.data, &self.fixed_sides);
         let end =
@@ -98,7 +100,7 @@ impl Search {
         Some(cost)
     }
 
-    /// True if the point of the fixed modes satisfies all rows, those passed over included.
+    /// Whether the point with fixed modes satisfies all rows, including skipped ones.
     fn fixed_holds(&self) -> bool {
         let (x, b) = (&self.fixed.x, &self.data.rows.b);
         let size = max_abs(x).max(self.fixed.size);
@@ -106,8 +108,8 @@ impl Search {
         (0..self.data.m()).all(|i| violation(i) <= HOLDS * (size + b[i].abs()))
     }
 
-    /// Local search in neighbouring modes: those that the best point satisfies too, without a
-    /// demand whose multiplier has the wrong sign.
+    /// Local search over neighbouring modes: modes that the incumbent satisfies too, without a
+    /// constraint whose multiplier has the wrong sign.
     fn switch(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>) {
         for _ in 0..SWITCHES {
             if self.stopped(hooks) || !self.write_switched(miqp) {
@@ -120,12 +122,12 @@ impl Search {
                 break;
             }
         }
-        // restore factors and modes of the best point
+        // restore factors and modes of the incumbent
         self.modes.copy_from_slice(&self.best.modes);
     }
 
-    /// Writes `modes`, without the demands of wrong multipliers where another mode allows it; false if
-    /// there is none such.
+    /// Writes `modes` without the constraints whose multipliers have the wrong sign, if another
+    /// mode allows that. Returns false if none does.
     fn write_switched(&mut self, miqp: &Miqp<'_>) -> bool {
         write_shares(&self.data, &self.fixed, &mut self.slack);
         let largest = max_abs(&self.fixed.u);
@@ -138,7 +140,7 @@ impl Search {
                 if self.mode_violation(miqp, choice, other) > HOLDS {
                     continue;
                 }
-                // multipliers of demands that the other mode does not make
+                // multipliers of constraints that the other mode does not impose
                 let mut pull = 0.0;
                 for (k, &row) in rows.iter().enumerate() {
                     let demand = miqp.choices.demands(choice, other)[k];
@@ -155,7 +157,7 @@ impl Search {
         changed
     }
 
-    /// Fixes the modes that a node's minimiser satisfies; true if that closes the node.
+    /// Fixes the modes that a node's minimiser satisfies; returns whether that closes the node.
     pub fn finish_leaf(&mut self, miqp: &Miqp<'_>, at: usize) -> bool {
         self.nearest_modes(miqp);
         self.tried.clear();
@@ -164,8 +166,8 @@ impl Search {
         if let Some(cost) = self.try_modes(miqp) {
             return cost <= lower + self.settings.absolute_gap;
         }
-        // as equalities the rows contradict by rounding; if no choice is left the
-        // node's own point is the answer
+        // as equalities the rows are inconsistent by rounding; if every choice is decided, the
+        // node's own point is the solution
         let decided = self.masks.iter().all(|m| m & (m - 1) == 0);
         if decided {
             self.inaccurate();

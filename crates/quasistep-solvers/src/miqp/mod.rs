@@ -1,5 +1,5 @@
-//! Mixed-integer quadratic programs with disjunctions of rows: branch and bound, without big-M. Here are settings, hooks and
-//! answer; start reading in `search.rs`.
+//! Mixed-integer quadratic programs with disjunctions of rows, solved by branch and bound without
+//! big-M. This file holds settings, callbacks and solution; start reading in `search.rs`.
 
 mod branch;
 mod incumbent;
@@ -15,18 +15,21 @@ use search::Search;
 /// Settings of the branch and bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MiqpSettings {
-    /// An answer whose cost is within this of its lower bound is optimal; absolute, in units of
-    /// the cost, ≥ 0. Default 1e-9. A relative gap would count a constant of the cost as progress.
+    /// Absolute optimality gap, in units of the cost, ≥ 0: a point whose cost exceeds the lower
+    /// bound by at most this is optimal. Default 1e-9. (A relative gap would depend on an additive
+    /// constant of the cost.)
     pub absolute_gap: f64,
-    /// Most nodes; 0 for no limit (the default). With 1, the root's bound and what the proposals find.
+    /// Limit of nodes; 0 means no limit (the default). With 1 the search computes the root's bound
+    /// and tries the proposals only.
     pub max_nodes: u64,
-    /// Whether to solve both halves of every choice at the root, and drop those that cannot hold the best answer. Default true.
+    /// Whether to solve both children of every choice at the root, and drop those that cannot
+    /// contain the optimum. Default true.
     pub probing: bool,
-    /// The bound covers answers within this distance of a node's, in every variable without
-    /// curvature. Default 1e3, in units of the variables.
+    /// Radius of validity of the lower bound: it covers points whose variables without curvature
+    /// differ from a node's minimiser by at most this. Default 1e3, in units of the variables.
     pub reach: f64,
-    /// Most work of a search, in multiply-adds as [`MiqpSolution::work`] counts them. Default `u64::MAX`, no
-    /// limit.
+    /// Limit of work of a search, in multiply-adds as counted by [`MiqpSolution::work`]. Default
+    /// `u64::MAX`, no limit.
     pub work_limit: u64,
 }
 
@@ -36,81 +39,85 @@ impl Default for MiqpSettings {
     }
 }
 
-/// Given a point, writes a mode per choice; false for none.
+/// Callback that receives a point (length `n`) and writes a mode for every choice; returns false if
+/// it has no proposal.
 pub type Propose<'a> = dyn FnMut(&[f64], &mut [u8]) -> bool + 'a;
 
-/// Callbacks and starts of the caller: a clock, good modes, a simulator.
+/// Callbacks and starting modes of the caller.
 #[derive(Default)]
 pub struct Hooks<'a> {
-    /// Modes to begin with, one entry per choice; a later start is only tried if those before lead to no answer.
+    /// Starting modes, one entry per choice. A later start is tried only if the earlier ones are
+    /// infeasible.
     pub starts: &'a [&'a [u8]],
-    /// Called before every node and trial: true stops the search, once it has an answer or its proposals lead to
-    /// none. The crate reads no clock.
+    /// Called before every node and trial; true stops the search. It takes effect once there is an
+    /// incumbent, or once the proposals have failed to give one. The crate reads no clock.
     pub stop: Option<&'a mut dyn FnMut() -> bool>,
-    /// Given a point of a relaxation or a feasible one, writes a mode per choice worth trying;
-    /// false for none. It is called again with their answer, as long as the modes change.
+    /// Proposal heuristic. It receives a relaxed or feasible point and writes a mode worth trying
+    /// for every choice, or returns false. It is called again at the resulting point while the
+    /// modes change.
     pub propose: Option<&'a mut Propose<'a>>,
 }
 
-/// Why a search ended before its proof was complete.
+/// Reason why a search ended before optimality was proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MiqpLimit {
     /// [`Hooks::stop`] returned true.
     Stopped,
-    /// [`MiqpSettings::max_nodes`].
+    /// [`MiqpSettings::max_nodes`] was reached.
     Nodes,
-    /// [`MiqpSettings::work_limit`].
+    /// [`MiqpSettings::work_limit`] was reached.
     Work,
-    /// A node could not be solved; its parent's bound replaces its own.
+    /// A node could not be solved; its parent's bound is used instead.
     Accuracy,
 }
 
-/// How a search ended.
+/// Outcome of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MiqpStatus {
-    /// `cost − bound ≤ absolute_gap`.
+    /// The incumbent is optimal: `cost − bound ≤ absolute_gap`.
     Optimal,
-    /// A feasible answer with `bound` below it: the search was stopped.
+    /// A feasible point was found, but the search ended before it was proved optimal.
     Feasible(MiqpLimit),
-    /// No point satisfies all rows and some mode of every choice;
-    /// [`MiqpSolution::conflict`] names inconsistent rows.
+    /// No point satisfies all rows and one mode of every choice. [`MiqpSolution::conflict`] lists
+    /// inconsistent rows.
     Infeasible,
-    /// Stopped before a feasible answer was found; `bound` is valid.
+    /// The search ended before a feasible point was found; `bound` is valid.
     Unknown(MiqpLimit),
-    /// The data are not valid.
+    /// The data are invalid.
     Failed(Reason),
 }
 
-/// Answer of a search. Reuse one value: its memory is kept.
+/// Result of a search. Reuse one value for several searches: its memory is kept.
 #[derive(Clone, Debug)]
 pub struct MiqpSolution {
-    /// How it ended.
+    /// Outcome of the search.
     pub status: MiqpStatus,
-    /// Best point found, length `n`; zeros if there is none.
+    /// Best feasible point found, length `n`; zeros if there is none.
     pub x: Vec<f64>,
     /// Mode of each choice at the best point; empty if there is none.
     pub modes: Vec<u8>,
     /// Cost of the best point; infinite if there is none.
     pub cost: f64,
-    /// No feasible point costs less: valid however the search ended. Infinite if infeasible,
-    /// `−∞` if nothing is known.
+    /// Lower bound of the cost of all feasible points, valid for every outcome. Infinite if
+    /// infeasible, `−∞` if nothing is known.
     pub bound: f64,
-    /// Cost of the relaxation without choices, a lower bound too.
+    /// Cost of the relaxation without choices, which is also a lower bound.
     pub root: f64,
-    /// Cost of the first feasible point.
+    /// Cost of the first feasible point found.
     pub first: f64,
-    /// Largest violation of a row by `x`, rows scaled to length one.
+    /// Largest violation of a row by `x`, for rows scaled to length one.
     pub violation: f64,
-    /// Nodes taken from the tree, the root included.
+    /// Number of nodes taken from the tree, including the root.
     pub nodes: u64,
-    /// Quadratic programs solved: nodes, trials, probes and proposals.
+    /// Number of quadratic programs solved: nodes, trials, probes and proposals.
     pub qps: u64,
-    /// Pivots of all quadratic programs: rows that entered or left a working set.
+    /// Number of pivots of all quadratic programs: rows that entered or left a working set.
     pub pivots: u64,
-    /// Multiply-adds of all pivots, counted from the problem's sizes: the same number on every machine.
+    /// Multiply-adds of all pivots, counted from matrix sizes, so they are the same on every
+    /// machine.
     pub work: u64,
-    /// If infeasible, the rows of all Farkas certificates, ascending. If the root is infeasible
-    /// already, the rows of its certificate alone.
+    /// If infeasible, the rows of all Farkas certificates, ascending. If the root relaxation is
+    /// infeasible, only the rows of its certificate.
     pub conflict: Vec<u32>,
     /// Whether the relaxation without choices is infeasible.
     pub root_infeasible: bool,
@@ -138,7 +145,7 @@ impl Default for MiqpSolution {
 }
 
 impl MiqpSolution {
-    /// `cost − bound`, certified; infinite without an answer.
+    /// Proved optimality gap `cost − bound`; infinite without a feasible point.
     pub fn gap(&self) -> f64 {
         if self.cost.is_finite() { (self.cost - self.bound).max(0.0) } else { f64::INFINITY }
     }
@@ -169,15 +176,15 @@ pub struct MiqpSolver {
 }
 
 impl MiqpSolver {
-    /// Empty memory; grows with the largest problem seen.
+    /// A solver without allocated memory; it grows with the largest problem.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Searches for the best point of `miqp`, and writes everything in `out`.
+    /// Searches for the optimum of `miqp` and writes the result to `out`.
     ///
-    /// Every input gets a status: bad data end in [`MiqpStatus::Failed`]. Allocates nothing once
-    /// a problem of this size and depth has been solved.
+    /// Every input yields a status; invalid data end in [`MiqpStatus::Failed`]. Nothing is
+    /// allocated once a problem of this size and depth has been solved.
     pub fn solve(
         &mut self,
         miqp: &Miqp<'_>,

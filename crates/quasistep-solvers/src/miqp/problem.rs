@@ -1,4 +1,4 @@
-//! The problem: a convex QP with disjunctions of rows.
+//! Mixed-integer problem: a convex QP with disjunctions of rows.
 
 #![allow(non_snake_case)] // P and A are the letters of quadratic programming
 
@@ -17,18 +17,18 @@ use crate::{Reason, Rows, Side};
 pub struct Miqp<'a> {
     /// Number of variables `n`; may be 0.
     pub n: usize,
-    /// `n × n` row-major, symmetric, positive semidefinite.
+    /// Quadratic cost, `n × n` row-major, symmetric, positive semidefinite.
     pub P: &'a [f64],
-    /// Length `n`.
+    /// Linear cost, length `n`.
     pub c: &'a [f64],
-    /// Rows of the constraints; columns below `n`. Fast where a row has few columns, or a run of
-    /// neighbours.
+    /// Matrix of the constraint rows; its columns are below `n`. Rows with few columns, or a
+    /// contiguous range of columns, are fast.
     pub A: &'a Rows,
-    /// Levels, length `A.len()`.
+    /// Levels of the rows, length `A.len()`.
     pub b: &'a [f64],
-    /// Demands on each row in every case, length `A.len()`.
+    /// Constraint on each row that holds in every mode, length `A.len()`.
     pub sides: &'a [Side],
-    /// The choices.
+    /// Disjunctions.
     pub choices: &'a Choices,
 }
 
@@ -43,7 +43,7 @@ impl Miqp<'_> {
             .sum()
     }
 
-    /// Checks the data, except whether `P` is semidefinite.
+    /// Checks sizes and finiteness, but not whether `P` is semidefinite.
     pub(crate) fn check(&self) -> Result<(), Reason> {
         let (n, m) = (self.n, self.A.len());
         let fits = n.checked_mul(n) == Some(self.P.len())
@@ -85,9 +85,9 @@ impl Miqp<'_> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
     items: Vec<Item>,
-    /// Rows that a choice touches, all choices one after another.
+    /// Rows that each choice constrains, one choice after another.
     rows: Vec<u32>,
-    /// Demands, per choice `modes × rows`.
+    /// Constraints of all modes, `modes × rows` for each choice.
     demands: Vec<Side>,
     splits: Vec<u32>,
 }
@@ -101,10 +101,10 @@ struct Item {
 }
 
 impl Choices {
-    /// Most modes of one choice.
+    /// Largest number of modes of one choice.
     pub const MAX_MODES: usize = 32;
 
-    /// No choices.
+    /// An empty list of choices.
     pub fn new() -> Self {
         Self::default()
     }
@@ -132,7 +132,7 @@ impl Choices {
         self.items[choice].modes as usize
     }
 
-    /// Appends a choice between two rows: one of them lies at its level.
+    /// Appends a choice between two rows `a·x ≥ b`: one of them must be an equality.
     pub fn push_pair(&mut self, row_a: u32, row_b: u32) {
         self.push(&[&[(row_a, Side::Equal)], &[(row_b, Side::Equal)]], &[0b01]);
     }
@@ -181,7 +181,7 @@ impl Choices {
         });
     }
 
-    /// All modes of a choice, as bits.
+    /// Bit mask of all modes of a choice.
     pub(crate) fn all(&self, choice: usize) -> u32 {
         u32::MAX >> (32 - self.items[choice].modes)
     }
@@ -196,20 +196,20 @@ impl Choices {
         &self.splits[from as usize..to as usize]
     }
 
-    /// Demands of one mode, in the order of [`rows`](Self::rows).
+    /// Constraints of one mode, in the order of [`rows`](Self::rows).
     pub(crate) fn demands(&self, choice: usize, mode: usize) -> &[Side] {
         let touched = self.rows(choice).len();
         let at = self.items[choice].demands as usize + mode * touched;
         &self.demands[at..at + touched]
     }
 
-    /// The common demand of all modes of `mask` on the `k`-th row of a choice.
+    /// The constraint on the `k`-th row of a choice that all modes of `mask` imply.
     pub(crate) fn common(&self, choice: usize, mask: u32, k: usize) -> Side {
         bits(mask).fold(Side::Equal, |side, mode| side.common(self.demands(choice, mode)[k]))
     }
 }
 
-/// The places of the bits of a mask, ascending.
+/// Indices of the set bits of a mask, ascending.
 pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         if mask == 0 {

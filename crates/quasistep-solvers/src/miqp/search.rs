@@ -1,10 +1,11 @@
-//! The branch and bound. Start reading in [`Search::run`].
+//! Branch and bound. Start reading in [`Search::run`].
 //!
-//! A node is a set of modes for every choice. Its rows demand what all modes of the set have in common, so
-//! halving a set covers every mode by construction; no mode is lost between siblings. A
-//! node is closed when it is infeasible, when its lower bound comes within the gap of the best
-//! answer, or when its minimiser satisfies some mode of each choice and fixing those costs no more.
-//! A child starts from its own trial, made in the strong branching of its parent.
+//! A node is a set of modes for every choice. Its rows have the constraints that all modes of the
+//! set imply. So the two children of a node together cover all its modes.
+//!
+//! A node is closed in three cases: it is infeasible; its lower bound is within the gap of the
+//! incumbent; or its minimiser satisfies a mode of each choice, and fixing these modes does not
+//! increase the cost. A child starts from its own trial in the strong branching of its parent.
 
 use super::branch::{Pick, Trial};
 use super::problem::{Miqp, bits};
@@ -13,31 +14,31 @@ use crate::active_set::{ActiveSet, Begin, End, Limits, Program, Side};
 use crate::qp::Reason;
 use crate::tolerances::{DOUBT, NO_CURVATURE, NODE_DEPENDENT, NODE_PROXIMAL, PROOF};
 
-/// Most moves of the proximal centre at one node.
+/// Limit of updates of the proximal centre at one node.
 const ROUNDS: usize = 6;
 
-/// An open node. Its masks are the last of `open_masks`.
+/// Open node. Its masks are the last ones of `open_masks`.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     bound: f64,
     /// Slot that holds the parent's factors.
     parent: usize,
-    /// Origin of its own factors.
+    /// Where the node's own factors are stored.
     from: Origin,
 }
 
-/// Origin of a node's factors.
+/// Where a node's factors are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// The parent's factors, in its slot.
+    /// The parent's factors, in the parent's slot.
     Parent,
-    /// The factors of its own trial, already in the slot after the parent's.
+    /// The factors of the node's own trial, in the slot after the parent's.
     Slot,
-    /// The factors of its own trial, in `waiting` at the number of the parent's slot.
+    /// The factors of the node's own trial, in `waiting` at the index of the parent's slot.
     Waiting,
 }
 
-/// Best feasible point so far.
+/// Incumbent: the best feasible point so far.
 #[derive(Debug, Default)]
 pub(super) struct Best {
     pub cost: f64,
@@ -45,37 +46,38 @@ pub(super) struct Best {
     pub modes: Vec<u8>,
 }
 
-/// Memory of the search.
+/// State and memory of the search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     pub settings: MiqpSettings,
     pub data: Program,
-    /// Solved nodes by depth: a child starts from its parent's factors.
+    /// Solved nodes by depth. A child starts from its parent's factors.
     pub slots: Vec<ActiveSet>,
     pub trial: ActiveSet,
-    /// Both halves of the present pick; then those of the best pick so far.
+    /// Both children of the current candidate; the next field holds those of the best candidate so
+    /// far.
     pub halves: [ActiveSet; 2],
     pub best_halves: [ActiveSet; 2],
-    /// By the parent's depth, the half that is explored second.
+    /// For each depth of the parent, the child that is explored second.
     waiting: Vec<ActiveSet>,
-    /// Factors of the last problem with fixed modes.
+    /// Active set of the last problem with fixed modes.
     pub fixed: ActiveSet,
-    /// Demands on the rows at the present node.
+    /// Constraints on the rows at the current node.
     pub sides: Vec<Side>,
     pub trial_sides: Vec<Side>,
     pub fixed_sides: Vec<Side>,
-    /// Modes left for each choice at the present node.
+    /// Remaining modes of each choice at the current node.
     pub masks: Vec<u32>,
     open: Vec<Open>,
     open_masks: Vec<u32>,
     pub best: Best,
-    /// Modes under test.
+    /// Modes being tried.
     pub modes: Vec<u8>,
     pub tried: Vec<u8>,
-    /// Slacks of unit rows at the present point, over the size that rounding is measured by.
+    /// Slacks of unit rows at the current point, over the reference size of their rounding.
     pub slack: Vec<f64>,
     pub picks: Vec<Pick>,
-    /// Halves of each choice that were probed at the root, two bits for a split.
+    /// Children of each choice that were probed at the root: two bits for every split.
     pub probed: Vec<u64>,
     conflicting: Vec<bool>,
     /// Least lower bound among closed nodes.
@@ -153,7 +155,8 @@ impl Search {
         self.write(miqp, out)
     }
 
-    /// Restarts a tree that began without an incumbent, and probes the root with the one found.
+    /// Restarts a tree that began without an incumbent, and probes the root with the incumbent
+    /// found.
     fn begin_again(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, root: f64) {
         self.open.clear();
         self.open_masks.clear();
@@ -197,7 +200,7 @@ impl Search {
         }
     }
 
-    /// Writes the demands of the present masks to `sides`.
+    /// Writes the constraints that the current masks imply to `sides`.
     pub fn write_sides(&mut self, miqp: &Miqp<'_>) {
         self.sides.clear();
         self.sides.extend_from_slice(miqp.sides);
@@ -209,7 +212,7 @@ impl Search {
         }
     }
 
-    /// Solves the relaxation in slot 0 and returns its bound; infinite if it is infeasible.
+    /// Solves the relaxation in slot 0 and returns its lower bound; infinite if it is infeasible.
     fn solve_root(&mut self, miqp: &Miqp<'_>) -> f64 {
         self.write_sides(miqp);
         self.slots[0].start(&self.data);
@@ -231,7 +234,8 @@ impl Search {
         }
     }
 
-    /// Proximal point method on slot `at` for `sides`, until the proximal term hardly changes the bound.
+    /// Proximal point method in slot `at` for `sides`, until the proximal term hardly affects the
+    /// lower bound.
     pub fn solve_proximal(&mut self, at: usize, begin: Begin, cutoff: f64) -> End {
         self.qps += 1;
         let limits = self.limits(cutoff);
@@ -252,12 +256,12 @@ impl Search {
         self.best.cost - self.settings.absolute_gap
     }
 
-    /// Counts the lower bound of a closed node.
+    /// Records the lower bound of a closed node.
     pub fn close(&mut self, bound: f64) {
         self.proven = self.proven.min(bound);
     }
 
-    /// Marks the rows of a set's Farkas certificate.
+    /// Marks the rows of an active set's Farkas certificate.
     pub fn note_conflict(&mut self, set: impl Fn(&Self) -> &ActiveSet, row: u32) {
         let mut conflicting = std::mem::take(&mut self.conflicting);
         let set = set(self);
@@ -296,7 +300,7 @@ impl Search {
         self.stopped(hooks)
     }
 
-    /// Solves one node; closes it or puts its two halves on the stack, the better one on top.
+    /// Solves one node. Closes it, or pushes its two children on the stack, the better one on top.
     fn explore(&mut self, miqp: &Miqp<'_>, hooks: &mut Hooks<'_>, node: Open, number: u64) {
         let Open { mut bound, parent, from } = node;
         let at = parent + 1;
@@ -337,7 +341,7 @@ impl Search {
                     return self.close(bound);
                 }
             } else if number.is_power_of_two() || self.best.cost == f64::INFINITY {
-                // the best answer is mostly found at the first nodes
+                // the optimum is mostly found at the first nodes
                 self.propose_from(miqp, hooks, at);
                 if bound >= self.cutoff() {
                     return self.close(bound);
@@ -365,7 +369,8 @@ impl Search {
         grow(&mut self.slots, at, &self.data);
     }
 
-    /// Moves one of `best_halves`, a child of slot `at`, to its place; false if its trial was not solved.
+    /// Moves one of `best_halves`, a child of slot `at`, to its storage; returns false if its trial
+    /// was not solved.
     fn keep_half(&mut self, at: usize, half: usize, to: Origin) -> bool {
         self.make_slot(at + 1);
         grow(&mut self.waiting, at, &self.data);
@@ -411,7 +416,7 @@ impl Search {
         }
     }
 
-    /// Writes one mode per choice as demands on the rows.
+    /// Writes the constraints of one mode per choice to `sides`.
     pub fn write_fixed_sides(&mut self, miqp: &Miqp<'_>) {
         self.fixed_sides.clear();
         self.fixed_sides.extend_from_slice(miqp.sides);
@@ -424,7 +429,7 @@ impl Search {
         }
     }
 
-    /// Finds the mode of each mask that the present point violates least, the lowest among equals.
+    /// Finds the mode of each mask that the current point violates least, the lowest among equals.
     pub fn nearest_modes(&mut self, miqp: &Miqp<'_>) {
         for choice in 0..self.masks.len() {
             let mut least = f64::INFINITY;
@@ -439,7 +444,7 @@ impl Search {
     }
 }
 
-/// Extends `nodes` to have one at `at`.
+/// Extends `nodes` so that index `at` exists.
 fn grow(nodes: &mut Vec<ActiveSet>, at: usize, data: &Program) {
     while nodes.len() <= at {
         let mut node = ActiveSet::default();
@@ -448,7 +453,7 @@ fn grow(nodes: &mut Vec<ActiveSet>, at: usize, data: &Program) {
     }
 }
 
-/// Proximal point method on a node, until its lower bound is nearly its cost.
+/// Proximal point method on a node, until its lower bound nearly equals its cost.
 pub(super) fn solve(
     node: &mut ActiveSet,
     data: &Program,
