@@ -1,4 +1,4 @@
-//! The factors of a working set, and the vectors of a pivot.
+//! Factorisation of a working set, and the vectors of a pivot.
 //!
 //! ```text
 //! J Jᵀ = H⁻¹        Jᵀ N = [R; 0]        N: the rows of the working set, as columns
@@ -6,15 +6,16 @@
 //!
 //! | here   | paper | meaning                                                    |
 //! |--------|-------|------------------------------------------------------------|
-//! | `J`    | `J`   | `n × n`, columns `J₁` (one per working row) and `J₂`        |
+//! | `J`    | `J`   | `n × n`, columns `J₁` (one per working row) and `J₂`       |
 //! | `R`    | `R`   | upper triangle                                             |
-//! | `d`    | `d`   | `Jᵀ a` of the entering row                                  |
+//! | `d`    | `d`   | `Jᵀ a` of the entering row                                 |
 //! | `step` | `z`   | `J₂ d₂`, primal direction                                  |
-//! | `r`    | `r`   | `R⁻¹ d₁`, minus the dual direction                          |
+//! | `r`    | `r`   | `R⁻¹ d₁`, the negative dual direction                      |
 //!
 //! D. Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly convex
-//! quadratic programs", Mathematical Programming 27 (1983) 1–33. Rows enter by one Householder
-//! reflection instead of the paper's Givens sweep: the same factors in half the arithmetic.
+//! quadratic programs", Mathematical Programming 27 (1983) 1–33. A row enters by one Householder
+//! reflection instead of the paper's sequence of Givens rotations. The factors are equal, with half
+//! the arithmetic.
 
 #![allow(non_snake_case)] // J and R follow the paper's notation
 

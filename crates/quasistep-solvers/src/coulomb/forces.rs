@@ -1,15 +1,15 @@
-//! Uniqueness of forces at the motion found, and of sums of them.
+//! Uniqueness of forces, and of sums of forces, at the motion of a solution.
 //!
-//! At a fixed motion Coulomb's law leaves each contact a convex cone `C_i` of forces: nothing where it is open, a
-//! ray where it slips, the whole friction cone where it sticks. All forces in these cones with the same resultant
-//! are answers. They are unique exactly if no `delta ≠ 0` has
+//! At a fixed motion Coulomb's law restricts the force of each contact to a convex cone `C_i`: zero
+//! if it is open, a ray if it slips, the friction cone if it sticks. All forces in these cones with
+//! the same resultant are solutions. They are unique exactly if no `delta ≠ 0` satisfies
 //!
 //! ```text
 //! Σ_i J_iᵀ delta_i = 0,      delta_i ∈ C_i + R lambda_i        the cone of feasible directions at lambda_i
 //! ```
 //!
-//! Two fingers that hold a body with one joint between them share their friction in any split: `delta` takes from
-//! one and gives to the other, and only the sum is determined.
+//! Example: two fingers on one joint hold a block and can share its friction in any ratio. `delta`
+//! moves force from one finger to the other, and only the sum is unique.
 
 use crate::Outcome;
 use crate::coulomb::law::{speed_scale, support};

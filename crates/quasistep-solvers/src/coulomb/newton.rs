@@ -1,26 +1,29 @@
-//! Newton's method on the law of friction itself: the fast path.
+//! Newton's method on Coulomb's law, the fastest method for exact friction.
 //!
-//! Coulomb's law says that every contact force is the projection of its own augmented value,
+//! Coulomb's law states that every contact force is the projection of its own augmented value:
 //!
 //! ```text
 //! lambda = Pi(lambda − rho u)        Pi(a_n, a_t) = (r, nearest point of r F to a_t),  r = max(0, a_n)
 //! ```
 //!
-//! (P. Alart and A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like
-//! solution methods", Computer Methods in Applied Mechanics and Engineering 92 (1991) 353–375). With the
-//! multipliers on the right held at an estimate, the balance is an equation for `x` alone,
+//! (P. Alart and A. Curnier, "A mixed formulation for frictional contact problems prone to Newton
+//! like solution methods", Computer Methods in Applied Mechanics and Engineering 92 (1991)
+//! 353–375). If the multipliers on the right are fixed at an estimate `lambda_c`, stationarity is
+//! an equation for `x` alone,
 //!
 //! ```text
 //! P x + c + ∇huber + delta (x − x_c) = Jᵀ Pi(lambda_c − rho (J x − b)),
 //! ```
 //!
-//! piecewise linear for pyramids, and as sparse as the blocks are coupled. Newton's method solves it in a
-//! few steps where the start knows the contact modes; then its forces are the next estimate, as in every method of
-//! multipliers. An update leaves 1e-5 of the error: the exact law holds after two or three. Neither
-//! redundant contacts nor bodies without curvature need anything special. Where friction makes the
-//! equation unsolvable, or the modes cycle, a continuation in the penalty from soft contacts to hard ones
-//! ([`Newton::continue_from`]) mostly converges; else the caller has other methods. Forces that drift from
-//! update to update are those of redundant contacts whose gaps contradict one another by little.
+//! which is piecewise linear for pyramids and has the sparsity of the blocks. Newton's method
+//! solves it in a few steps if the start has the right contact modes. Its forces are the next
+//! multiplier estimate, as in every method of multipliers. An update leaves 1e-5 of the error, so
+//! Coulomb's law holds after two or three. Dependent contacts and variables without curvature need
+//! no special treatment.
+//!
+//! If friction makes the equation unsolvable, or the modes cycle, a continuation from small to
+//! large penalty parameters ([`Newton::continue_from`]) mostly converges. Forces that drift from
+//! update to update indicate dependent contacts with slightly inconsistent offsets.
 
 mod breakpoints;
 mod continuation;

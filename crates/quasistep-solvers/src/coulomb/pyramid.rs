@@ -1,4 +1,5 @@
-//! Friction pyramids as a mixed linear complementarity problem: Trinkle05 (24)–(26), Pang21 (1) and (6).
+//! Friction pyramids as a mixed linear complementarity problem: Trinkle05 (24)–(26), Pang21 (1) and
+//! (6).
 //!
 //! ```text
 //! 0 = P x + c + ∇huber − Σ_i J_n,iᵀ lambda_n,i − Σ_ij (J_t,iᵀ e_ij) beta_ij
@@ -7,9 +8,9 @@
 //! 0 ≤ gamma    ⊥ lambda_n − Σ_j beta_j ≥ 0       gamma = mu sigma
 //! ```
 //!
-//! With `e_j = mu d_j` the papers' `lambda_f` is `mu beta`, their slip multiplier `sigma` is `gamma / mu`.
-//! A spring with a limit is two more pairs: `p` and `m` are its stretches beyond the limit on both sides,
-//! `0 ≤ p ⊥ limit − k (x − target − p + m) ≥ 0` and `0 ≤ m ⊥ limit + k (x − target − p + m) ≥ 0`.
+//! The papers' `lambda_f` is `mu beta`, and their slip multiplier `sigma` is `gamma / mu`. A Huber
+//! term adds two pairs. Their variables `p` and `m` are the distances beyond its limits: `0 ≤ p ⊥
+//! limit − k (x − target − p + m) ≥ 0` and `0 ≤ m ⊥ limit + k (x − target − p + m) ≥ 0`.
 
 use crate::coulomb::program::{Contact, FrictionProgram, Shape};
 use crate::coulomb::relaxation::Units;

@@ -1,27 +1,28 @@
 //! Uniqueness of the motion: Proposition 1 of Trinkle05, with the friction that its (32) omits.
 //!
-//! At fixed `lambda_n` the motion is the minimiser of a convex function, (29). It is not the only one exactly if
-//! some `d ≠ 0` is feasible to first order and costs nothing,
+//! At fixed `lambda_n` the motion minimises a convex function, (29). It is not unique exactly if
+//! some `d ≠ 0` is feasible to first order and does not increase the cost:
 //!
 //! ```text
 //! J_n d ≥ 0 on touching contacts,    P d = 0,    (P x + c)ᵀ d + Σ_i lambda_n,i h_i'(u_t; J_t d) ≤ 0,
 //! ```
 //!
-//! `h'` being the directional derivative. With `P x + c = Jᵀ lambda` the last line is a sum over contacts of
-//! terms none of which is negative, so that each must vanish, which leaves linear conditions:
+//! with the directional derivative `h'`. Because `P x + c = Jᵀ lambda`, the last line is a sum of
+//! nonnegative terms, one for each contact. Each must be zero, which gives linear conditions:
 //!
 //! | contact                          | condition on `d`                                              |
 //! |----------------------------------|---------------------------------------------------------------|
-//! | touches without force            | `J_n d ≥ 0`                                                   |
-//! | pushes                           | `J_n d = 0`                                                   |
-//! | ... and rubs, polytope           | `(lambda_n e_j − lambda_t)ᵀ J_t d ≥ 0` for all `e_j` opposite to `u_t` |
-//! | ... and sticks, round, inside    | `J_t d = 0`                                                   |
-//! | ... and sticks, round, at its limit | `J_t d` against `lambda_t`                                 |
-//! | ... and slips, round             | `J_t d` along `u_t`                                           |
+//! | zero gap and force               | `J_n d ≥ 0`                                                   |
+//! | positive force                   | `J_n d = 0`                                                   |
+//! | and friction, polytope           | `(lambda_n e_j − lambda_t)ᵀ J_t d ≥ 0` for all `e_j` opposite to `u_t` |
+//! | and sticking, round, inside      | `J_t d = 0`                                                   |
+//! | and sticking, round, at its limit | `J_t d` against `lambda_t`                                   |
+//! | and slipping, round              | `J_t d` along `u_t`                                           |
 //!
-//! A cone has a point other than 0 exactly if it is met by the projection of a vector in general position or
-//! of its negative: two small quadratic programs decide. The paper's (32) misses the fourth row from below: a
-//! block that leans on its friction with all of it may start to slide.
+//! A cone contains a nonzero point exactly if the projection of a vector in general position, or of
+//! its negative, is nonzero. So two small quadratic programs decide. The paper's (32) lacks the row
+//! of round contacts that stick at their limit: a block held by friction at its limit may start to
+//! slide.
 
 use crate::budget::Budget;
 use crate::coulomb::program::{FrictionProgram, Shape};

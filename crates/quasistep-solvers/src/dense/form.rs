@@ -1,16 +1,18 @@
-//! Dense form of a cone program, and scaling of a dense program with its Huber terms in epigraph form.
+//! Dense form of a cone program, and scaling of a dense program with its Huber terms in epigraph
+//! form.
 //!
 //! ```text
 //! x = V x̃,   P̃ = V P V,   c̃ = V c,   Ã = R A V,   b̃ = R b
 //! ```
-//! `V` makes the diagonal of `P̃` one. Variables without curvature are scaled by their largest
-//! coefficient, with one common factor that lets them share rows with curved ones on equal terms.
-//! `R` makes every row of `Ã` a unit vector.
 //!
-//! A spring at its limit gets a slack column `s ≥ 0` per side that is needed,
-//! `1/2 k (x − target ∓ s)² + limit s`: the epigraph form of the Huber cost. Each such column
-//! makes one side of the cost exact and leaves the other above the true cost, so that the
-//! problems form a falling sequence with the true one at its end.
+//! `V` scales the diagonal of `P̃` to 1. Variables without curvature are scaled by their largest
+//! coefficient and by one common factor, so that in rows with both kinds of variables the
+//! coefficients have similar size. `R` scales every row of `Ã` to length 1.
+//!
+//! A Huber term at its limit gets a slack column `s ≥ 0` for each side that is needed: `1/2 k (x −
+//! target ∓ s)² + limit s`, the epigraph form of the Huber cost. Each column makes one side of the
+//! cost exact; the other side stays above the true cost. So adding columns gives problems with
+//! decreasing cost, and the last one has the true cost.
 
 #![allow(non_snake_case)] // P, A, V, R are the letters of the problem
 

@@ -1,18 +1,18 @@
-//! From strictly convex to convex: the proximal point method around the dual active set.
+//! Proximal point method around the dual active set, for convex costs that are not strictly convex.
 //!
 //! ```text
 //! x_{k+1} = argmin  f(x) + rho/2 |x − x_k|²_D    s.t.  A x ≥ b,      x_0 = 0
 //! ```
 //!
-//! `D` picks the variables of those diagonal blocks of `P` that are not positive definite; without
-//! any, one round with `rho = 0` is all. On linear directions the method ends after finitely many
-//! rounds, on curved ones it converges by a factor `rho/curvature` per round, and the working set
-//! of one round starts the next. The answer is then refined on its working set *without* the
-//! proximal term. Of a flat set of minimisers it picks the one that tends to the smallest `|x|_D`
-//! as `rho → 0`.
+//! `D` selects the variables of those diagonal blocks of `P` that are not positive definite. If
+//! there are none, a single round with `rho = 0` suffices. Along linear directions the method ends
+//! after finitely many rounds. Along curved ones the error decreases by a factor `rho/curvature`
+//! per round. Each round starts from the last working set. The solution is then refined on its
+//! working set *without* the proximal term. If the minimiser is not unique, the method tends to the
+//! one of smallest `|x|_D` as `rho → 0`.
 //!
 //! R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM J. Control and
-//! Optimization 14 (1976) 877–898; finite end on polyhedral costs: M. C. Ferris, "Finite
+//! Optimization 14 (1976) 877–898. Finite termination for polyhedral costs: M. C. Ferris, "Finite
 //! termination of the proximal point algorithm", Mathematical Programming 50 (1991) 359–366.
 
 #![allow(non_snake_case)] // P, A, H are the letters of the problem

@@ -1,18 +1,17 @@
-//! Smallest-norm multipliers: of all optimal ones those of the smallest Euclidean norm.
+//! Smallest-norm multipliers: among all optimal multipliers those of smallest Euclidean norm.
 //!
 //! ```text
-//! min 1/2 |z|²   s.t.   Bᵀ z = g,  z ≥ 0            B: the rows without slack
-//! ⇔   z = max(0, B y),   Bᵀ max(0, B y) = g         y: its dual
+//! min 1/2 |z|²   s.t.   Bᵀ z = g,  z ≥ 0            B: the rows with zero slack
+//! ⇔   z = max(0, B y),   Bᵀ max(0, B y) = g         y: the dual variables
 //! ```
 //!
-//! The left side is the gradient of the convex, piecewise quadratic
-//! `phi(y) = 1/2 |max(0, B y)|² − gᵀy`. Newton's method with an exact line search minimises it in
-//! finitely many steps; whatever point it starts from, `z` is the same. A small residual of the
-//! equation proves the answer: `z` is then *exactly* the smallest of all `z ≥ 0` with its own
-//! `Bᵀz`.
+//! `Bᵀ max(0, B y) − g` is the gradient of the convex, piecewise quadratic `phi(y) = 1/2 |max(0, B
+//! y)|² − gᵀy`. Newton's method with an exact line search minimises it in finitely many steps. The
+//! result `z` does not depend on the starting point. A small residual proves the result: `z` is
+//! then *exactly* the smallest of all `z ≥ 0` with its own `Bᵀz`.
 //!
-//! The piecewise quadratic and its finite Newton method: O. L. Mangasarian, "A finite Newton
-//! method for classification", Optimization Methods and Software 17 (2002) 913–929.
+//! The piecewise quadratic and its finite Newton method: O. L. Mangasarian, "A finite Newton method
+//! for classification", Optimization Methods and Software 17 (2002) 913–929.
 
 #![allow(non_snake_case)] // B, D, F, M are the letters of this page
 

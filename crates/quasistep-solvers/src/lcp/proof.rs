@@ -13,11 +13,12 @@ pub enum PairSide {
     Z,
 }
 
-/// One case, and its contradiction.
+/// One case, and its Farkas certificate.
 ///
-/// `y` has one entry per row of the problem, in the caller's units: of any sign for equations and for rows
-/// with `w_i` held at zero, else `≥ 0`. Its combination of the rows has no free variable, no positive
-/// coefficient of any `z_i` that the case leaves free to grow, and a negative constant:
+/// `y` has one entry per row of the problem, in the caller's units. Entries are `≥ 0`, except those
+/// of equations and of rows with `w_i` fixed at zero, which have any sign. The combination `y` of
+/// the rows has zero coefficients of free variables, no positive coefficient of a `z_i` that is not
+/// fixed at zero, and a negative constant:
 ///
 /// ```text
 /// 0 ≤ yᵀ (0, w) = (Mᵀ y)ᵀ (x, z) + qᵀ y < 0

@@ -17,17 +17,20 @@ const CASES: u32 = 600;
 /// Number of further covering vectors that are tried.
 const COVERS: u32 = 4;
 
-/// Solver for [`Lcp`]s and its memory; holds no meaning between calls. The same problem and hints give the
-/// same bits.
+/// Solver for [`Lcp`]s and its memory; contents of the memory do not affect results. Equal problems
+/// and hints give equal bits.
 ///
-/// In this order, until one decides:
+/// It tries in this order, until one step decides:
 ///
-/// 1. the basis of the pairs that the caller gives as active: often it is the answer;
-/// 2. Lemke's method from there, then from the start, each with lexicographic ties, at most
-///    `3 (free + pairs)` pivots in one attempt, and bases computed anew from the problem's own data;
-/// 3. Farkas' multipliers of the rows without complementarity: a proof that there is no solution;
+/// 1. the basis of the pairs that the caller gives as active, which is often the solution;
+/// 2. Lemke's method with lexicographic pivoting, from that basis and then from the crash basis. An
+/// attempt has at
+///    most `3 (free + pairs)` pivots, and bases are refactorised from the problem's own data;
+/// 3. Farkas multipliers of the rows without complementarity, which prove that there is no
+/// solution;
 /// 4. Lemke's method with other covering vectors, and with free variables split in two;
-/// 5. branch and bound on the pairs, as long as the budget lasts: a solution, or a proof.
+/// 5. branch and bound on the pairs, up to the limit: a solution, or a certificate that there is
+/// none.
 #[derive(Debug, Default)]
 pub struct LcpSolver {
     scaled: Scaled,

@@ -1,11 +1,12 @@
-//! The condensed tableau: basic variables as affine functions of the others.
+//! Condensed tableau: basic variables as affine functions of the nonbasic ones.
 //!
 //! ```text
 //! basic_r = q_r + Σ_c T_rc other_c
 //! ```
 //!
-//! Variable `i < N` is row `i` of the problem, `w_i` (or an equation's residual, held at 0), variable
-//! `N + i` is its column, `z_i` or `x_i`, and `2 N` the artificial `z_0` of Lemke's method.
+//! Variable `i < N` belongs to row `i` of the problem: `w_i`, or an equation's residual, fixed at
+//! 0. Variable `N + i` belongs to column `i`: `z_i` or `x_i`. Variable `2 N` is the artificial
+//! `z_0` of Lemke's method.
 
 use crate::budget::Budget;
 use crate::kernels::axpy;

@@ -8,11 +8,11 @@ use crate::{Reason, Rows, Side};
 /// A convex quadratic program with choices, borrowed from its owner.
 ///
 /// ```text
-/// min  1/2 xᵀ P x + cᵀ x     s.t.   (A x)_i  ≥, ≤ or =  b_i   as `sides` demand in every case
-///                                   and, for each choice, all demands of one of its modes
+/// min  1/2 xᵀ P x + cᵀ x     s.t.   (A x)_i  ≥, ≤ or =  b_i   for every row, as given by `sides`
+///                                   and, for each choice, all constraints of one of its modes
 /// ```
 ///
-/// No bound on any row is needed, as no big-M stands for a choice. Units are the caller's.
+/// Rows need no bounds, because no big-M is used. Units are the caller's.
 #[derive(Clone, Copy, Debug)]
 pub struct Miqp<'a> {
     /// Number of variables `n`; may be 0.
@@ -137,12 +137,12 @@ impl Choices {
         self.push(&[&[(row_a, Side::Equal)], &[(row_b, Side::Equal)]], &[0b01]);
     }
 
-    /// Appends a choice between `modes`, each a list of demands on rows.
+    /// Appends a choice between `modes`, each a list of constraints on rows.
     ///
-    /// `splits` tell the search how to halve the modes, in order of preference: a set of modes
-    /// (bit `k` for mode `k`) against the others. A set of modes demands of every row what all its
-    /// modes demand, so a good split is one whose halves demand much. Sets that are still
-    /// together when the splits are used up are taken apart mode by mode.
+    /// `splits` prescribes how the search divides the modes of a node into two children, in order
+    /// of preference. A split is a set of modes (bit `k` for mode `k`); the other child gets the
+    /// remaining modes. A child has the constraints that all its modes imply, so a good split gives
+    /// children with many constraints. When the splits are used up, modes are separated one by one.
     ///
     /// # Panics
     ///

@@ -1,12 +1,12 @@
-//! The program as plain matrices in units of its contacts, in numbers of twice the digits.
+//! The program as sparse matrices in units of its cones, in double-double arithmetic.
 //!
 //! ```text
 //! min 1/2 xᵀ P x + cᵀ x,   A x − s = b,   s ∈ K
 //! ```
 //!
-//! A Huber term becomes two more variables, the stretches beyond its limit `e⁺, e⁻ ≥ 0`:
-//! `1/2 k (x − target − e⁺ + e⁻)² + limit (e⁺ + e⁻)`. All units are powers of two, so that nothing is
-//! rounded on the way.
+//! A Huber term adds two variables `e⁺, e⁻ ≥ 0`, the distances beyond its limits: `1/2 k (x −
+//! target − e⁺ + e⁻)² + limit (e⁺ + e⁻)`. All units are powers of two, so that scaling does not
+//! round.
 
 use super::cones::Rows;
 use super::twice::{Twice, ZERO};

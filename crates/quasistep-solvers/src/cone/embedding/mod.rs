@@ -1,15 +1,17 @@
-//! A homogeneous embedding in numbers of twice the digits: the last resort for what is too ill-conditioned
-//! for the others.
+//! Homogeneous embedding in double-double arithmetic: the last resort for programs that are too
+//! ill-conditioned for the other methods.
 //!
 //! ```text
 //! P x + c tau − Aᵀ z = 0,   A x − b tau = s ∈ K,   −cᵀ x + bᵀ z − xᵀ P x / tau = kappa ≥ 0
 //! ```
 //!
-//! has a solution for every program: with `tau > 0` an answer, with `kappa > 0` Farkas multipliers
-//! (`bᵀ z > 0`) or a ray (`cᵀ x < 0`). An interior point method follows it, with Nesterov and Todd's scaling
-//! and Mehrotra's predictor (Goulart and Chen, Clarabel, arXiv:2405.12762). With 32 digits, entries
-//! 10^12 apart cost no accuracy in `f64`. It is slow, some milliseconds for a few blocks,
-//! and its answer is checked like any other.
+//! This system has a solution for every program. One with `tau > 0` gives a solution of the
+//! program. One with `kappa > 0` gives Farkas multipliers (`bᵀ z > 0`) or a ray (`cᵀ x < 0`). An
+//! interior point method solves it, with Nesterov–Todd scaling and Mehrotra's predictor-corrector
+//! (Goulart and Chen, Clarabel, arXiv:2405.12762).
+//!
+//! With 32 digits, entries that differ by a factor of 10^12 cost no accuracy in `f64`. The method
+//! is slow, some milliseconds for a few blocks. Its solution is checked like any other.
 
 mod cones;
 mod form;

@@ -1,21 +1,24 @@
-//! Block-sparse primal-dual interior point (Mehrotra) for pyramids, plain rows and round cones: the
-//! solver for problems that resemble no other, for many bodies, and for bodies without mass.
+//! Block-sparse primal-dual interior point method (Mehrotra) for pyramids, plain rows and round
+//! cones. It is used for problems that resemble no earlier one, for many blocks, and for variables
+//! without cost.
 //!
 //! ```text
 //! P x + c + ∇huber − Aᵀ z = 0,    A x − b − s = 0,    s ∘ z = mu e,    A = E J
 //! ```
 //!
-//! Each iteration solves `(P + Aᵀ W⁻² A) dx = …` twice with one factor, block by block in the order
-//! of [`Structure`]; `W⁻²` is `z/s` on edges and Nesterov and Todd's scaling on round cones. The
-//! number of iterations hardly grows with the problem. It ends near the middle of the set of
-//! answers, off by 1e-4 of a speed where rows are degenerate: a crossover or Newton's method adds the last digits.
+//! Each iteration solves `(P + Aᵀ W⁻² A) dx = …` twice with one factorisation, in the elimination
+//! order of [`Structure`]. `W⁻²` is `z/s` on edges and the Nesterov–Todd scaling on round cones.
+//! The number of iterations hardly grows with the problem.
 //!
-//! | code       | meaning                                                                 |
-//! |------------|-------------------------------------------------------------------------|
-//! | `gap`      | `A x − b − s`, shrinks by `1 − alpha` each iteration                      |
-//! | `pull`     | `P x + c + ∇huber − Aᵀ z`, shrinks by `1 − alpha` each iteration          |
-//! | `t`        | `dz = −t − W⁻² A dx`                                                    |
-//! | `over`, `under` | how far a limited spring is stretched beyond its limit, upwards and downwards |
+//! The iteration ends near the analytic centre of the solution set. With degenerate rows its error
+//! is about 1e-4 of a speed. A crossover or Newton's method adds the last digits.
+//!
+//! | code            | meaning                                                                 |
+//! |-----------------|-------------------------------------------------------------------------|
+//! | `gap`           | `A x − b − s`, multiplied by `1 − alpha` in each iteration              |
+//! | `pull`          | `P x + c + ∇huber − Aᵀ z`, multiplied by `1 − alpha` in each iteration  |
+//! | `t`             | `dz = −t − W⁻² A dx`                                                    |
+//! | `over`, `under` | how far the variable of a Huber term is beyond its limit, above and below |
 
 mod goal;
 mod gondzio;

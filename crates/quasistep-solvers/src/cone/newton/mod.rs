@@ -1,25 +1,28 @@
-//! Semismooth Newton on the augmented Lagrangian: the solver for problems that resemble the last.
+//! Semismooth Newton method on the augmented Lagrangian, for problems that resemble the last one.
 //!
 //! ```text
 //! f(x) = 1/2 xᵀPx + cᵀx + Σ huber + Σ_k ‖Π_K(z_k − rho u_k)‖² / (2 rho),    u = E (J x − b)
 //! ```
 //!
-//! `rho` is so large that the first minimiser, from `z = 0`, has the right active set and an error of
-//! a millionth; from there `z ← Π(z − rho u)` gains six digits a round with the same factor, and ends
-//! at the multipliers of smallest norm: those of the first round are `rho E J (x* − x)`, a
-//! combination of the active rows. Redundant rows, the rule in contact problems, cost nothing: a
-//! singular Gram matrix never appears, only `P + rho Jᵀ Eᵀ D E J`, block-sparse and definite. Many
-//! rows may change sides in one iteration, where a pivoting method moves them one by one.
+//! The penalty `rho` is so large that the first minimiser, from `z = 0`, has the right active set
+//! and a relative error of 1e-6. Each multiplier update `z ← Π(z − rho u)` then gains six digits
+//! with the same factorisation. It ends at the smallest-norm multipliers: those of the first update
+//! are `rho E J (x* − x)`, a combination of the active rows.
+//!
+//! Dependent rows are the rule in contact problems. They need no special treatment, because no Gram
+//! matrix of the rows appears. The only matrix is `P + rho Jᵀ Eᵀ D E J`, which is block-sparse and
+//! positive definite. Many rows may change sides in one iteration, while a pivoting method moves
+//! them one by one.
 //!
 //! | code | meaning                                             |
 //! |------|-----------------------------------------------------|
 //! | `u`  | slack of every row, `E (J x − b)`                   |
-//! | `t`  | `z − rho u`: the multiplier before projection        |
-//! | `w`  | 1 where an edge is active; for round cones a marker |
+//! | `t`  | `z − rho u`: the multiplier before projection       |
+//! | `w`  | 1 for an active edge; a marker for a round cone     |
 //! | `D`  | derivative of the projection of a round cone        |
 //!
-//! This file leads from a start to an answer; [`steps`] minimises for a given `z`, [`island`] projects slacks to
-//! multipliers, [`finish`] and [`settle`] find the last digits.
+//! This file leads from a starting point to a solution. [`steps`] minimises for given `z`,
+//! [`island`] projects slacks to multipliers, and [`finish`] and [`settle`] find the last digits.
 
 mod finish;
 mod island;

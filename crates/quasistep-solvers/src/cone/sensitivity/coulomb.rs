@@ -1,8 +1,9 @@
-//! Derivatives of answers with exact Coulomb friction.
+//! Derivatives of solutions with exact Coulomb friction.
 //!
-//! Such an answer is one of the convex program whose gaps are as much smaller as it floats there, `b_n + h(u_t)` in place of
-//! `b_n`, with `h(u_t) = max { −lᵀ u_t : l ∈ F }` (De Saxcé). The equations are those of the convex program but for what the
-//! gap follows from: of a contact that slides it is the normal rate itself that stays 0. Per contact
+//! Such a solution also solves the convex program with the gap offsets `b_n + h(u_t)` in place of
+//! `b_n`, with `h(u_t) = max { −lᵀ u_t : l ∈ F }` (De Saxcé). The linear system is that of the
+//! convex program with one difference: for a sliding contact, it is the normal rate that stays 0.
+//! With `f` and `g` the right-hand sides and, for each contact, the matrices of the table,
 //!
 //! ```text
 //! P' dx − Aᵀ N zeta = f,      Mᵀ A dx = g
@@ -15,12 +16,13 @@
 //! | round, slides along `u`, `dz` also turns by `−C ds` | `(1, −u)`              | the normal rate                |
 //! | edges, slides, force on the face of the edges `f` | the edges `f`            | the normal rate, differences of the rates of `f` |
 //!
-//! and `Pi = N Mᵀ`, with `Mᵀ N = 1`. Of edges `e_j` that sum to `m (1, 0)` the mean of the rates is the normal one:
-//! `(Pi v)_j = v_j − mean_f v + mean v` for `j` in `f`.
+//! and `Pi = N Mᵀ`, scaled so that `Mᵀ N = 1`. If the edges `e_j` sum to `m (1, 0)`, the mean of
+//! their rates is the normal rate. Then `(Pi v)_j = v_j − mean_f v + mean v` for `j` in `f`.
 //!
-//! **What is unique.** Where loads that the balance leaves open change no motion, `x` has a derivative and so has all force that is
-//! unique; `dz` is one of the consistent changes. Where they do change it (feet of a body that slide in different directions
-//! share its weight as they like) `x` itself is one of many, and [`Kinks::loads`] says so.
+//! **Uniqueness.** Forces may be redistributed among contacts without changing the balance. If that
+//! changes no motion, `x` has a derivative, and so have all unique forces; `dz` is one of the
+//! consistent changes. If it does (for example, contacts of one block that slide in different
+//! directions and share its load), `x` is not unique either. [`Kinks::loads`] counts such blocks.
 
 use super::active::{Active, Kinks, Sliding, slack_terms};
 use super::linear::{Faces, Linear, largest};
@@ -531,18 +533,20 @@ impl Linear {
 }
 
 impl Sensitivity {
-    /// Prepares the derivative of an answer of [`CoulombSolver`](crate::CoulombSolver) on its modes: open, stuck, or sliding along
-    /// its direction.
+    /// Prepares the derivative of a solution of [`CoulombSolver`](crate::CoulombSolver) for fixed
+    /// modes: open, stuck, or sliding along its direction.
     ///
-    /// Rows and multipliers are then those of the cones of [`FrictionProgram::relaxation`], whose data a change is one of:
-    /// `z = (lambda_n, lambda_t/mu)` of a round contact, and forces along the edges of others. `dz` is a consistent change, not that
-    /// of the smallest norm, where `z` is not unique.
+    /// Rows and multipliers are those of the cones of [`FrictionProgram::relaxation`]; a change of
+    /// the data is a change of that program. For a round contact `z = (lambda_n, lambda_t/mu)`; for
+    /// others `z` holds the forces along the edges. If `z` is not unique, `dz` is a consistent
+    /// change, but not the smallest.
     ///
     /// # Errors
     ///
-    /// [`NotSolved`](SensitivityError::NotSolved); [`NotUnique`](SensitivityError::NotUnique), also where friction that grows
-    /// with the load has no stable answer; [`Unbalanced`](SensitivityError::Unbalanced);
-    /// [`Dimensions`](SensitivityError::Dimensions) if the answer is that of another program.
+    /// [`NotSolved`](SensitivityError::NotSolved). [`NotUnique`](SensitivityError::NotUnique), also
+    /// where friction that grows with the load has no stable solution.
+    /// [`Unbalanced`](SensitivityError::Unbalanced). [`Dimensions`](SensitivityError::Dimensions)
+    /// if the solution belongs to another program.
     pub fn coulomb(
         &mut self,
         program: &FrictionProgram,
@@ -578,11 +582,12 @@ impl Sensitivity {
         Ok(self.active.kinks)
     }
 
-    /// Multipliers of the answer that was prepared, length `m`.
+    /// Multipliers of the prepared solution, length `m`.
     ///
     /// # Errors
     ///
-    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    /// [`Dimensions`](SensitivityError::Dimensions),
+    /// [`NotPrepared`](SensitivityError::NotPrepared).
     pub fn multipliers(&self, out: &mut [f64]) -> Result<(), SensitivityError> {
         self.check(self.p.n, out.len(), None)?;
         kernels::unpad(self.linear.isa, &self.p, &self.z, out);

@@ -1,5 +1,5 @@
-//! Changes and gradients of a program's data, in the layout of the program itself: the effect of a change on slacks and balance
-//! at a fixed answer, and its transpose.
+//! Changes and gradients of a program's data, in the layout of the program itself. The effect of a
+//! change on slacks and stationarity at a fixed solution, and its transpose:
 //!
 //! ```text
 //! δs = δE (J x − b) + E (δJ x − δb)        δf = −δP x − δc − δ∇huber + δJᵀ Eᵀ z + Jᵀ δEᵀ z

@@ -1,18 +1,20 @@
-//! The equations that every derivative solves, with one factor for all right sides.
+//! Linear system of every derivative, with one factorisation for all right-hand sides.
 //!
 //! ```text
 //! P' x − Aᵀ zeta = f,     Pi A x = g,     zeta = Pi A w for some w
 //! P' = P + springs + Aᵀ C A,              A = E J
 //! ```
 //!
-//! With exact friction `Pi = N Mᵀ` is not symmetric: forces along `N`, rates along `M`. The factor is then one of
-//! `P' + rho Aᵀ Pi A` and one of its transpose, for derivatives forward and backward ([`Way`]).
+//! `Pi` projects onto the directions normal to the active faces of the cones. `C` is the curvature
+//! of the cones' boundaries. With exact friction `Pi = N Mᵀ` is unsymmetric: forces are in the
+//! range of `N`, rates are measured along `M`. There are then two factorisations, of `P' + rho Aᵀ
+//! Pi A` for derivatives forward and of its transpose for gradients ([`Way`]).
 //!
-//! `Pi` projects on the directions of the cones that stay on their boundary, `C` is the curvature of those
-//! boundaries. Dependent rows are the rule, so `Pi A Aᵀ Pi` is never formed: the factor is that of
-//! `P' + rho Aᵀ Pi A`, and rounds of multipliers gain the digits that the penalty leaves. Each of them
-//! multiplies the error by `1/(1 + rho sigma)`, `sigma` an eigenvalue of `A P'⁻¹ Aᵀ` that is not 0. What
-//! `zeta` gains is a combination of rows throughout: the smallest norm needs no projection.
+//! Dependent rows are the rule, so `Pi A Aᵀ Pi` is never formed. The factorised matrix is `P' + rho
+//! Aᵀ Pi A`, and multiplier updates gain the digits that the penalty leaves. Each update multiplies
+//! the error by `1/(1 + rho sigma)`, with `sigma` a nonzero eigenvalue of `A P'⁻¹ Aᵀ`. Every update
+//! of `zeta` is a combination of rows, so `zeta` has the smallest norm without a further
+//! projection.
 
 use super::unsymmetric::{Factors, Way};
 use crate::cone::aligned::Aligned;

@@ -177,12 +177,13 @@ impl Sensitivity {
         }
     }
 
-    /// Prepares the derivative of an answer of [`ConeSolver`](crate::ConeSolver) on its active set.
+    /// Prepares the derivative of a solution of [`ConeSolver`](crate::ConeSolver) on its active
+    /// set. Returns the places where strict complementarity fails.
     ///
     /// # Errors
     ///
     /// [`NotSolved`](SensitivityError::NotSolved), [`NotUnique`](SensitivityError::NotUnique), or
-    /// [`Dimensions`](SensitivityError::Dimensions) if the answer is that of another program.
+    /// [`Dimensions`](SensitivityError::Dimensions) if the solution belongs to another program.
     pub fn exact(
         &mut self,
         program: &ConeProgram,
@@ -240,16 +241,18 @@ impl Sensitivity {
         Ok(())
     }
 
-    /// Change of `x` and `z`, lengths `n` and `m`, for a `change` of the data
-    /// (see [`ConeProgram::set_zero_like`]; a change of `P` is symmetric).
+    /// Computes the changes `dx` (length `n`) and `dz` (length `m`) of the solution for a `change`
+    /// of the data (see [`ConeProgram::set_zero_like`]; a change of `P` is symmetric).
     ///
-    /// Returns how far the change pulls dependent active rows apart, weakly active ones included: the largest entry, in the
-    /// unit of `s`. It is 0 up to rounding unless other rows push after the change, or rows nearly depend on one another and the
-    /// derivative is not exact.
+    /// Returns the residual of the active rows, weakly active ones included: its largest entry, in
+    /// the unit of `s`. It is 0 up to rounding in two cases only: dependent active rows stay
+    /// consistent, and rows are not nearly dependent. Otherwise the derivative is the least-squares
+    /// one.
     ///
     /// # Errors
     ///
-    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    /// [`Dimensions`](SensitivityError::Dimensions),
+    /// [`NotPrepared`](SensitivityError::NotPrepared).
     pub fn forward(
         &mut self,
         change: &ConeProgram,
@@ -272,11 +275,12 @@ impl Sensitivity {
         Ok(self.propagate(with_e, dx, dz))
     }
 
-    /// [`forward`](Self::forward) for a change of the data that is given by its effect at the fixed answer.
+    /// [`forward`](Self::forward) for a change that is given by its effect at the fixed solution.
     ///
     /// # Errors
     ///
-    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    /// [`Dimensions`](SensitivityError::Dimensions),
+    /// [`NotPrepared`](SensitivityError::NotPrepared).
     pub fn forward_at(
         &mut self,
         change: &ChangeAt<'_>,
@@ -356,13 +360,17 @@ impl Sensitivity {
         apart
     }
 
-    /// Gradient of `xbarᵀ x + zbarᵀ z` with respect to all data, lengths `n` and `m`: the transpose of
-    /// [`forward`](Self::forward). `gradient` takes the layout of the program; of `P` it is the symmetric one,
-    /// so that the change of the sum is `Σ gradient · change` over all entries of a symmetric change.
+    /// Computes the gradient of `xbarᵀ x + zbarᵀ z` with respect to all data, with `xbar` of length
+    /// `n` and `zbar` of length `m`: the transpose of [`forward`](Self::forward).
+    ///
+    /// `gradient` has the layout of the program. The gradient with respect to `P` is symmetric, so
+    /// that the change of the objective is `Σ gradient · change` over all entries of a symmetric
+    /// change.
     ///
     /// # Errors
     ///
-    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    /// [`Dimensions`](SensitivityError::Dimensions),
+    /// [`NotPrepared`](SensitivityError::NotPrepared).
     pub fn adjoint(
         &mut self,
         xbar: &[f64],
@@ -385,12 +393,14 @@ impl Sensitivity {
         Ok(())
     }
 
-    /// The transpose of [`forward_at`](Self::forward_at): gradients of `xbarᵀ x + zbarᵀ z` with respect to
-    /// `rows` (length `m`), `forces` (`n`) and `turn` (`m`, or empty where `zbar` is zero).
+    /// Transpose of [`forward_at`](Self::forward_at): computes the gradients of `xbarᵀ x + zbarᵀ z`
+    /// with respect to `rows` (length `m`), `forces` (length `n`) and `turn` (length `m`, or empty
+    /// if `zbar` is zero).
     ///
     /// # Errors
     ///
-    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    /// [`Dimensions`](SensitivityError::Dimensions),
+    /// [`NotPrepared`](SensitivityError::NotPrepared).
     pub fn adjoint_at(
         &mut self,
         xbar: &[f64],
@@ -468,11 +478,13 @@ impl Sensitivity {
         }
     }
 
-    /// The `w` (length `n`) of the least-norm condition `z = Pi A w`, for `turn` of a [`ChangeAt`].
+    /// Writes the `w` (length `n`) of the least-norm condition `z = Pi A w`, for the field `turn`
+    /// of a [`ChangeAt`].
     ///
     /// # Errors
     ///
-    /// [`Dimensions`](SensitivityError::Dimensions), [`NotPrepared`](SensitivityError::NotPrepared).
+    /// [`Dimensions`](SensitivityError::Dimensions),
+    /// [`NotPrepared`](SensitivityError::NotPrepared).
     pub fn least_norm_rates(&mut self, out: &mut [f64]) -> Result<(), SensitivityError> {
         self.check(out.len(), self.p.m, None)?;
         out.fill(0.0);

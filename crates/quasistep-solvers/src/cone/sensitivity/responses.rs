@@ -1,24 +1,25 @@
 //! Responses of some variables to every force and every row: many adjoint products at once.
 //!
-//! With `δf` of a [`ChangeAt`](super::ChangeAt) and `δu`, a change of `J x − b` itself, the change of variable `v` is
-//! `x_vᵀ δf + z_vᵀ δu`. Columns of `x` solve the equations of `linear.rs` for the unit vectors,
+//! Let `δf` be that of a [`ChangeAt`](super::ChangeAt), and `δu` a change of `J x − b`. The change
+//! of variable `v` is `x_vᵀ δf + z_vᵀ δu`. The columns `x_v` solve the equations of `linear.rs` for
+//! the unit vectors `e_v`:
 //!
 //! ```text
 //! P' x − Aᵀ zeta = e_v,     Pi A x = 0,     z = Eᵀ (zeta − C A x)
 //! ```
 //!
-//! Islands do not act on one another: `x` and `z` are those of one, and so is the number of columns. All is done in
-//! the rows of `J`, three for a contact, not in those of `A = E J`: with `Fᵀ R = Eᵀ Piᵀ E`, as many rows as `J` has, and
-//! `bend = Eᵀ C E` a round of multipliers is
+//! Islands do not affect one another, so `x` and `z` hold the rows of one island and the columns of
+//! its variables. All computations use the rows of `J`, three for a contact, instead of those of `A
+//! = E J`. With matrices `R` and `F` with as many rows as `J`, `Fᵀ R = Eᵀ Piᵀ E`, and `bend = Eᵀ C
+//! E`, a multiplier update is
 //!
 //! ```text
 //! x += r,   gap += R J r,   zeta −= rho gap,   r ← H⁻ᵀ (e_v − P x + Jᵀ (Fᵀ (zeta − rho gap) − bend J x))
 //! ```
 //!
-//! `R` and `F` are the same but for exact friction.
-//!
-//! which is that of `Linear::solve` on rows turned among themselves. `Eᵀ Pi E` itself would not do: its product with a
-//! motion along what may slide has rounding errors that are no combination of rows, times `rho`.
+//! This is `Linear::solve` with rotated rows. `R` equals `F` unless friction is exact. The product
+//! `Eᵀ Pi E` itself cannot be used: its rounding errors for sliding motions are not in the range of
+//! the rows, and they would be multiplied by `rho`.
 
 use super::linear::{Linear, ROUNDS, Rounds};
 use super::unsymmetric::Way;
@@ -194,14 +195,16 @@ impl Sensitivity {
         self.active.faces.is_idle(&self.p, cone)
     }
 
-    /// Derivatives of `variables` of an island, counted along [`blocks_of_island`](Self::blocks_of_island), by every force
-    /// and every row: all products of [`adjoint_at`](Self::adjoint_at) at once. Columns beyond their
-    /// number are zero.
+    /// Computes the derivatives of `variables` of an island with respect to every force and every
+    /// row: all products of [`adjoint_at`](Self::adjoint_at) at once.
+    ///
+    /// `variables` is a range of the numbering of [`blocks_of_island`](Self::blocks_of_island).
+    /// Each variable gives one column; padding columns are zero.
     ///
     /// # Errors
     ///
-    /// [`NotPrepared`](SensitivityError::NotPrepared), [`Dimensions`](SensitivityError::Dimensions) if the island or
-    /// the variables do not exist.
+    /// [`NotPrepared`](SensitivityError::NotPrepared); [`Dimensions`](SensitivityError::Dimensions)
+    /// if the island or the variables do not exist.
     pub fn respond(
         &mut self,
         island: usize,

@@ -1,4 +1,5 @@
-//! The relaxed program: contacts that push before they touch.
+//! Relaxed program: log barriers in place of the cones, so that contact forces are positive at
+//! positive distances.
 //!
 //! ```text
 //! min  1/2 xᵀPx + cᵀx + Σ huber(x) − Σ_k barrier_k(s_k),    s = E (J x − b)
@@ -6,28 +7,29 @@
 //!
 //! | cone                    | `barrier(s)`                        | `z`                          |
 //! |-------------------------|-------------------------------------|------------------------------|
-//! | pyramid of `n_d` edges  | `(kappa/n_d) Σ_j log s_j`            | `z_j s_j = kappa/n_d`        |
-//! | round                   | `(kappa/2) log(s_0² − ‖s_1‖²)`       | `z = kappa (s_0, −s_1)/(s_0² − ‖s_1‖²)` |
+//! | pyramid of `n_d` edges  | `(kappa/n_d) Σ_j log s_j`           | `z_j s_j = kappa/n_d`        |
+//! | round                   | `(kappa/2) log(s_0² − ‖s_1‖²)`      | `z = kappa (s_0, −s_1)/(s_0² − ‖s_1‖²)` |
 //! | a single row            | `kappa log s`                       | `z s = kappa`                |
 //!
-//! `z_kᵀ s_k = kappa` for every cone, whatever its shape and number of edges: `kappa` has the unit of the
-//! cost (in a step problem of impulses and speeds J, of impulses and displacements J s). A log barrier of weight `1/t` on
-//! every one of `n_d` edges is `kappa = n_d/t`; one of weight `1/t` on `log(s_0² − ‖s_1‖²)` is `kappa = 2/t`.
-//! Limited springs are not relaxed.
+//! `z_kᵀ s_k = kappa` for every cone, whatever its shape and number of edges. `kappa` has the unit
+//! of the cost: J for impulses and speeds, J s for impulses and displacements. A log barrier of
+//! weight `1/t` on each of `n_d` edges corresponds to `kappa = n_d/t`; one of weight `1/t` on
+//! `log(s_0² − ‖s_1‖²)` to `kappa = 2/t`. Huber terms are not relaxed.
 //!
-//! **How far it is off.** With `n` cones, `x` the answer and `x_k` the relaxed one, with multipliers `z_k`:
+//! **Error bound.** With `n` cones, `x` the exact solution, `x_k` the relaxed one and `z_k` its
+//! multipliers:
 //!
 //! ```text
 //! ‖x_k − x‖_P² ≤ kappa n          so also  1/2 ‖x_k − x‖_P² ≤ kappa n
 //! ```
 //!
-//! `z_k` is in the cones and `x_k` minimises `L = f − z_kᵀ s(·)`, which is as curved as `P`:
-//! `f(x) ≥ f(x) − z_kᵀ s(x) ≥ L(x_k) + 1/2 ‖x − x_k‖_P² = f(x_k) − kappa n + 1/2 ‖x − x_k‖_P²`, the duality gap. And
-//! `x_k` satisfies all cones, so that `f(x_k) ≥ f(x) + 1/2 ‖x − x_k‖_P²`. The sum of the two is the bound; it holds
-//! for any `P`, and with limited springs.
+//! Proof: `z_k` is in the cones, and `x_k` minimises `L = f − z_kᵀ s(·)`, whose curvature is at
+//! least `P`. So `f(x) ≥ f(x) − z_kᵀ s(x) ≥ L(x_k) + 1/2 ‖x − x_k‖_P² = f(x_k) − kappa n + 1/2 ‖x −
+//! x_k‖_P²`. Since `x_k` satisfies all cones, `f(x_k) ≥ f(x) + 1/2 ‖x − x_k‖_P²`. The sum of both
+//! inequalities is the bound. It holds for any `P`, and with Huber terms.
 //!
-//! The method is Newton's on `P x + c + ∇huber = Aᵀ z`, `s = A x − E b`, `s ∘ z = kappa/n_d e`, with Nesterov and
-//! Todd's scaling for round cones.
+//! The method is Newton's on `P x + c + ∇huber = Aᵀ z`, `s = A x − E b`, `s ∘ z = kappa/n_d e`,
+//! with the Nesterov–Todd scaling for round cones.
 
 use super::active::Kinks;
 use super::linear::{Faces, largest};
@@ -75,18 +77,20 @@ pub(super) struct Memory {
 }
 
 impl Sensitivity {
-    /// Solves the relaxed program into `out` and prepares its derivative: that of `x(kappa)` and `z(kappa)`, of
-    /// the relaxed program itself, not an approximation of [`exact`](Self::exact)'s.
+    /// Solves the relaxed program into `out`, and prepares its derivative: that of `x(kappa)` and
+    /// `z(kappa)` of the relaxed program itself. It does not approximate the derivative of
+    /// [`exact`](Self::exact).
     ///
-    /// `start` is the answer of a similar program, best the exact one of this, if there is any. Of the
-    /// [`Kinks`] only those of the springs can be there: the rest is smooth.
+    /// `start` is the solution of a similar program; the best start is the exact solution of this
+    /// program. Of the [`Kinks`] only those of Huber terms can occur, because the barriers are
+    /// smooth.
     ///
     /// # Errors
     ///
-    /// [`Dimensions`](SensitivityError::Dimensions), [`NotUnique`](SensitivityError::NotUnique),
-    /// [`NotInside`](SensitivityError::NotInside) if no `x` was found inside all cones, as where two rows
-    /// leave no room between them; it is also the end where Newton's method did not get to 1e-12, which
-    /// limited springs and round cones may cause.
+    /// [`Dimensions`](SensitivityError::Dimensions). [`NotUnique`](SensitivityError::NotUnique).
+    /// [`NotInside`](SensitivityError::NotInside) if no `x` inside all cones was found, for example
+    /// where two rows leave no room between them. It is also returned if Newton's method does not
+    /// reach a residual of 1e-12, which Huber terms and round cones may cause.
     pub fn smooth(
         &mut self,
         program: &ConeProgram,

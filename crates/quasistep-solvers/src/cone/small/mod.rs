@@ -1,22 +1,24 @@
-//! Active sets for small programs: a few bodies, pyramids, a definite cost.
+//! Active sets for small programs: few blocks, no round cones, positive definite cost.
 //!
 //! ```text
 //! P = L Lᵀ,   y = Lᵀ x,   a_i = L⁻¹ (row i of E J)ᵀ:    min 1/2 |y − y_0|²,   a_i·y ≥ b_i
 //! ```
 //!
-//! Two methods share the whitened rows, which are made on demand from Jacobians and edges:
+//! Two methods share the whitened rows `a_i`, which are computed on demand from Jacobians and
+//! edges:
 //!
-//! - [`support`] takes a working set of any rank for the right one, and finds `x` and the
-//!   smallest-norm multipliers on it without iterating. A few rows may then enter and leave, all at once. It is for
-//!   warm starts, mostly right at once, and the end of every solve.
-//! - Where that fails, and from a cold start, the dual active set of dense programs finds one, with the whitened rows.
+//! - [`support`] solves on a given working set of any rank, and finds `x` and the smallest-norm
+//!   multipliers without iteration. Some rows may then enter and leave, several at once. It is used
+//!   for warm starts, whose working set is mostly right, and at the end of every solve.
+//! - If it fails, and from a cold start, the dual active set of dense programs finds a working set
+//!   of whitened rows.
 //!
 //! | code | meaning                                                              |
 //! |------|----------------------------------------------------------------------|
 //! | `w`  | 1 for rows of the working set and for padding; else 0                |
 //! | `B`  | whitened rows of the working set                                     |
-//! | `Q`  | orthogonal rows, not of unit length, that span those of `B`          |
-//! | `C`  | `B = C Q`                                                            |
+//! | `Q`  | orthogonal rows, not of unit length, with the same span as those of `B` |
+//! | `C`  | coefficients: `B = C Q`                                              |
 
 // parts of a kernel must be inlined into it, because only the kernel is compiled with its
 // instruction set

@@ -1,17 +1,19 @@
-//! A piecewise linear homotopy from the answer at one penalty to the next one, from breakpoint to breakpoint.
+//! Piecewise linear homotopy from the solution at one penalty parameter to that at the next one,
+//! from breakpoint to breakpoint.
 //!
-//! At another penalty and other multipliers the old answer has other augmented forces, off by `e`, and a balance off by `r`. The
-//! homotopy takes both to zero,
+//! For another penalty parameter or other multipliers, the old solution has augmented forces that
+//! differ by `e`, and a residual of stationarity `r`. The homotopy reduces both to zero:
 //!
 //! ```text
 //! P x + c + delta (x − x_c) − Jᵀ Pi(lambda_c − rho (J x − b) + t e) = t r,      t = 1 … 0
 //! ```
 //!
-//! so that the old answer solves it at `t = 1`. Its solutions
-//! are a path of straight pieces. Where one ends a single contact changes its mode, and the matrix by one of rank
-//! one: a solve with the old factors instead of new ones. The path may turn back, where the determinant changes its sign, and is
-//! followed there too: that is how it passes kinks between which Newton's method cycles. (J. Katzenelson,
-//! "An algorithm for solving nonlinear resistor networks", Bell System Technical Journal 44 (1965) 1605–1620.)
+//! The old solution solves it at `t = 1`. The solutions form a piecewise linear path. At the end of
+//! a piece a single contact changes its mode, and the matrix changes by rank one. So a breakpoint
+//! needs a solve with the old factors, but no new factorisation. The path turns back where the
+//! determinant changes its sign, and it is followed there too. In this way it passes breakpoints
+//! between which Newton's method cycles. (J. Katzenelson, "An algorithm for solving nonlinear
+//! resistor networks", Bell System Technical Journal 44 (1965) 1605–1620.)
 
 use super::breakpoints::{Along, End, Reach, next_closed, next_open};
 use super::regions::{OPEN, ROWS, Regions};
