@@ -1,4 +1,5 @@
-//! Convex quadratic programs, and contacts with exact friction, solved to the last digits and with proofs.
+//! Convex quadratic programs, and programs with exact Coulomb friction, solved to rounding accuracy
+//! and with certificates.
 //!
 //! ```text
 //! min  1/2 xᵀ P x + cᵀ x + Σ_k huber_k(x)     s.t.   s = A x − b ≥ 0
@@ -29,23 +30,24 @@
 //! # What is promised
 //!
 //! - **A status for every input.** [`Status::Unbounded`] comes with a ray, [`Status::Infeasible`]
-//!   with a Farkas certificate, [`Status::GaveUp`] with a [`Reason`]. No number makes it panic.
-//! - **`x` where it is unique** is refined on its active set with the problem's own data. Where
-//!   it is not unique (a flat direction of the cost that no active row stops) it is the point
-//!   nearest to 0 in scaled variables: those in which the diagonal of `P`, springs included, is 1,
-//!   and in which a variable without curvature is measured by its largest coefficient in `A`. Only
-//!   the variables of singular diagonal blocks of `P` count in that distance, and it is least up
-//!   to about 1e-5 of its size.
-//! - **Rows hold** to about 1e-13 of their terms. Only rows that contradict each other by less
-//!   than about 1e-8 of the variables' size, so that holding them would need huge
-//!   multipliers, count as data with that error: one of them stays violated by it. Every answer
-//!   is checked against the caller's own numbers, row by row and variable by variable, each by its
-//!   own terms, before it is called solved.
-//! - **`z` of the smallest Euclidean norm**, in the caller's units, among all optimal
-//!   multipliers: unique, alike for like rows, and independent of the warm start. Where a solver ends
-//!   without it, [`Solution::dual_is_smallest_norm`] says so.
-//! - **Determinism**: the same input and warm start give the same bits; `x` and `z` do not
-//!   depend on the warm start beyond rounding.
+//!   with a Farkas certificate, [`Status::GaveUp`] with a [`Reason`]. No numerical value causes a
+//!   panic.
+//! - **A unique `x`** is refined on its active set with the problem's own data. If `x` is not
+//!   unique (the cost is flat along a direction that no active row blocks), the result is the
+//!   minimiser nearest to 0 in scaled variables, up to about 1e-5 of its norm. A variable with
+//!   curvature is scaled so that its diagonal entry of `P`, Huber terms included, is 1; one without
+//!   curvature by its largest coefficient in `A`. Only variables of singular diagonal blocks of `P`
+//!   count in the norm.
+//! - **Rows hold** to about 1e-13 of their terms. The exception are rows that are inconsistent by
+//!   less than about 1e-8 of the variables' size, so that satisfying them would need huge
+//!   multipliers. Such an inconsistency counts as an error of the data, and one of these rows stays
+//!   violated by it. Every solution is checked against the caller's own data before it is reported
+//!   as solved: each row and each variable is compared with its own terms.
+//! - **`z` of smallest Euclidean norm** among all optimal multipliers, in the caller's units. It is
+//!   unique, equal for equal rows, and independent of the warm start. If a solver ends without it,
+//!   [`Solution::dual_is_smallest_norm`] is false.
+//! - **Determinism**: equal inputs and warm starts give equal bits. `x` and `z` depend on the warm
+//!   start by rounding only.
 //!
 //! # Which entry
 //!
@@ -60,43 +62,48 @@
 //!
 //! # How
 //!
-//! - [`QpSolver`] is Goldfarb and Idnani's dual active set (`active_set`) within a proximal point method; start
-//!   reading in `dense/mod.rs`. It has a certificate for every ending.
-//! - [`ConeSolver`] tries in this order, and [`Solution::method`] says which gave the answer; start reading in
-//!   `cone/solver`:
-//!   1. up to about 32 variables, with a definite cost and without second-order cones, an active set: the
-//!      rows that push in a similar problem, mostly right at once (`cone/small`), else the dual active set from a
-//!      cold start; [`Solution::handed_over`] says why it left a program to the others;
-//!   2. a semismooth Newton method on the augmented Lagrangian, from the active set of a similar
-//!      problem if there is one (`cone/newton`), and an exact finish on the active set found;
-//!   3. a Mehrotra interior point with Nesterov and Todd's scaling for second-order cones
-//!      (`cone/interior`), finished by a crossover or by Newton's method; at once for cold programs of more
-//!      than a hundred variables. Where fewer digits suffice, [`Settings::accuracy`], its own end is the answer, and
-//!      it comes first;
-//!   4. up to a hundred variables, without second-order cones, the dense solver; then the interior point in units of
-//!      the contacts;
-//!   5. a proof that there is no answer: a ray or a Farkas certificate (`cone/proof.rs`); where a variable
-//!      has no cost of its own, as soon as the interior point gets stuck;
-//!   6. a homogeneous embedding in numbers of twice the digits, some milliseconds slow, for what is too
-//!      ill-conditioned for the others (`cone/embedding`).
+//! - [`QpSolver`] is Goldfarb and Idnani's dual active set method (`active_set`) within a proximal
+//!   point method; start reading in `dense/mod.rs`. It has a certificate for every outcome.
+//! - [`ConeSolver`] tries the following methods in order; [`Solution::method`] names the one that
+//!   found the solution. Start reading in `cone/solver`.
+//!   1. An active set for up to about 32 variables, with a positive definite cost and without
+//!      second-order cones (`cone/small`). It starts from the active rows of a similar problem,
+//!      which are mostly right, or else from the dual active set with a cold start.
+//!      [`Solution::handed_over`] gives the reason if it leaves a program to the others.
+//!   2. A semismooth Newton method on the augmented Lagrangian (`cone/newton`), from the active set
+//!      of a similar problem if there is one, then an exact solve on the active set found.
+//!   3. A Mehrotra interior point method with the Nesterov–Todd scaling for second-order cones
+//!      (`cone/interior`), finished by a crossover or by Newton's method. It comes first for cold
+//!      programs of more than a hundred variables. If fewer digits suffice
+//!      ([`Settings::accuracy`]), it comes first too, and its last iterate is the solution.
+//!   4. The dense solver, up to a hundred variables and without second-order cones; then the
+//!      interior point method in units of the cones.
+//!   5. A certificate that there is no solution: a ray or a Farkas certificate (`cone/proof.rs`).
+//!      If a variable has no cost of its own, this comes as soon as the interior point method
+//!      stalls.
+//!   6. A homogeneous embedding in double-double arithmetic (`cone/embedding`), for programs that
+//!      are too ill-conditioned for the others. It takes some milliseconds.
 //!
-//!   All but the first share one block-sparse factor in an order of minimum degree, kept while the graph of blocks
-//!   and cones is (`cone/structure.rs`), and kernels with explicit SIMD, chosen at run time
-//!   (`cone/kernels`); the interior point sweeps over cones of like shape four at a time (`cone/batches.rs`).
-//!   Parts of the program that no cone connects are solved apart.
+//!   All methods but the first share one block-sparse factorisation. Its minimum-degree order is
+//!   kept while the graph of blocks and cones does not change (`cone/structure.rs`). Kernels use
+//!   explicit SIMD, chosen at run time (`cone/kernels`). The interior point method sweeps over
+//!   batches of four cones of equal shape (`cone/batches.rs`). Islands, parts of the program that
+//!   no cone connects, are solved separately.
 //!
-//! - [`MiqpSolver`] is a branch and bound on modes; start reading in `miqp/search.rs`. Its nodes are
-//!   dual active sets that start from the parent's factors, its lower bound holds whenever
-//!   it stops, and it needs no big-M.
+//! - [`MiqpSolver`] is a branch and bound on modes; start reading in `miqp/search.rs`. Its nodes
+//!   are dual active sets that start from the parent's factors. Its lower bound is valid whenever
+//!   it stops. It needs no big-M.
 //!
 //! A cone has at most eight rows.
 //!
 //! # Exact friction
 //!
-//! A [`FrictionProgram`] is a cone program whose contacts obey Coulomb's law instead of its convex relaxation.
-//! It may have no solution, or many: [`CoulombSolver`] ends with an answer that is checked contact
-//! by contact, with a [`Refutation`], or undecided, at the latest where its work is spent; [`Uniqueness`] tells whether
-//! another motion or other forces are answers too. Start reading in `coulomb/solver.rs`, and for pyramids in `lcp/solver.rs`.
+//! A [`FrictionProgram`] is a cone program whose contacts obey Coulomb's law instead of its convex
+//! relaxation. It may have no solution, or many. [`CoulombSolver`] ends with a solution that is
+//! checked contact by contact, with a certificate that there is none ([`Refutation`]), or
+//! undecided, at the latest when its work limit is reached. [`Uniqueness`] determines whether
+//! another motion or other forces are solutions too. Start reading in `coulomb/solver.rs`, and for
+//! pyramids in `lcp/solver.rs`.
 //!
 //! This crate knows nothing of shapes, bodies or time steps.
 #![allow(non_snake_case)] // P, A, E, J, H, U are the letters of the literature

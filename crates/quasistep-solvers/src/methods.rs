@@ -1,9 +1,10 @@
 //! Set of algorithms that a solver may use.
 
-/// A set of the engines behind [`ConeSolver`](crate::ConeSolver), each of which can be left out.
+/// A set of the algorithms of [`ConeSolver`](crate::ConeSolver). Each can be left out.
 ///
-/// With fewer of them more programs end without an answer, and none with a wrong one: every answer of every
-/// engine passes one check. [`Settings::methods`](crate::Settings::methods) takes a set.
+/// With fewer algorithms more programs end without a solution, but none with a wrong one: the same
+/// check applies to the solutions of all algorithms.
+/// [`Settings::methods`](crate::Settings::methods) selects a set.
 ///
 /// ```
 /// use quasistep_solvers::Methods;

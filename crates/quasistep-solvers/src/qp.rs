@@ -13,7 +13,7 @@ use crate::{Methods, Rows};
 /// P x + c + Σ_k ∇huber_k = Aᵀ z               z_i s_i = 0
 /// ```
 ///
-/// Units are the caller's: with costs in `J` and `x_i` in `u_i`, `P_ij` is in `J/(u_i u_j)` and
+/// Units are the caller's. With costs in `J` and `x_i` in `u_i`, `P_ij` is in `J/(u_i u_j)`, and
 /// `z_i` in `J` per unit of row `i`.
 #[derive(Clone, Copy, Debug)]
 pub struct Qp<'a> {
@@ -31,7 +31,7 @@ pub struct Qp<'a> {
     pub saturations: &'a [Saturation],
 }
 
-/// A spring on one variable whose force never exceeds `limit`: a Huber cost.
+/// Huber term: a spring on one variable whose force never exceeds `limit`.
 ///
 /// With `e = x[index] − target`:
 ///

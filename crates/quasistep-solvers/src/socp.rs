@@ -14,14 +14,14 @@ pub enum RowCone {
     SecondOrder(usize),
 }
 
-/// A convex program of sparse data; without second-order cones a sparse QP.
+/// A convex program with sparse data; without second-order cones a sparse QP.
 ///
 /// ```text
 /// min  1/2 xᵀ P x + cᵀ x + Σ_k huber_k(x)     s.t.   s = A x − b ∈ K_1 × K_2 × …
 /// ```
 ///
-/// Fast where `P` is block diagonal after some reordering, in small blocks, and a row of `A` touches
-/// few of them: a block of `P` is stored whole.
+/// It is fast if `P` is block diagonal after a permutation, with small blocks, and a row of `A` has
+/// entries in few of them. Every block of `P` is stored densely.
 #[derive(Clone, Copy, Debug)]
 pub struct Socp<'a> {
     /// Number of variables.
@@ -40,9 +40,9 @@ pub struct Socp<'a> {
     pub saturations: &'a [Saturation],
 }
 
-/// Solver for [`Socp`]s and its memory; holds no meaning between calls.
+/// Solver for [`Socp`]s. It keeps its memory between calls; the contents do not affect results.
 ///
-/// It finds the blocks of `P` and hands the program to a [`ConeSolver`].
+/// It finds the diagonal blocks of `P` and passes the program to a [`ConeSolver`].
 ///
 /// ```
 /// use quasistep_solvers::{RowCone, Rows, Settings, Socp, SocpSolver, Solution, Status};

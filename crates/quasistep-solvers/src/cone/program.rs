@@ -14,7 +14,8 @@ pub(crate) fn padded(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
 
-/// A convex program over blocks of variables, built anew for every solve and keeping its memory.
+/// A convex program over blocks of variables, rebuilt for every solve in the memory of the last
+/// one.
 ///
 /// ```text
 /// min  1/2 xᵀ P x + cᵀ x + Σ_l huber_l(x)     P = blkdiag(P_1, …), each positive semidefinite
@@ -22,9 +23,9 @@ pub(crate) fn padded(n: usize) -> usize {
 /// ```
 ///
 /// `K_k` is the nonnegative orthant ([`Cone::Edges`]: a pyramid, or plain rows) or the second-order
-/// cone `s_0 ≥ ‖(s_1, …)‖` ([`Cone::Round`]); both are their own duals, and the multiplier of `s_k`
-/// is `z_k ∈ K_k`. `J_k` has few rows (1 to 4 for a contact) and touches few blocks (1 or 2), which
-/// is what the solvers live on. `x` is the concatenation of the blocks, `z` that of the cones.
+/// cone `s_0 ≥ ‖(s_1, …)‖` ([`Cone::Round`]). Both are self-dual, and the multiplier of `s_k` is
+/// `z_k ∈ K_k`. The solvers rely on `J_k` having few rows (1 to 4 for a contact) and few blocks (1
+/// or 2). `x` is the concatenation of the blocks, `z` that of the cones.
 #[derive(Clone, Debug, Default)]
 pub struct ConeProgram {
     pub(crate) blocks: Vec<Block>,

@@ -6,7 +6,7 @@ use crate::coulomb::products::{add_rows, rows_times, terms_of_rows, whole_rows_t
 use crate::tolerances::friction::NONE;
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 
-/// Bodies in balance under contacts with exact Coulomb friction.
+/// Balance of forces under contacts with exact Coulomb friction.
 ///
 /// Find `x` and a force `lambda_i = (lambda_n, lambda_t)` for every contact with
 ///
@@ -17,16 +17,16 @@ use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
 /// lambda_t ∈ argmax { −lᵀ u_t : l ∈ lambda_n F_i }                  largest dissipation
 /// ```
 ///
-/// `P = blkdiag(P_1, …)`, each positive semidefinite, may be zero; `x` is the concatenation of the
-/// blocks. `F_i` is the set of friction forces at a normal force of one: see [`Friction`]. Motion
-/// that is known, prescribed or driven, goes to the constant side: into `b`.
+/// `P = blkdiag(P_1, …)` has positive semidefinite blocks and may be zero. `x` is the concatenation
+/// of the blocks, `u` and `lambda` are those of the contacts, normal row first. `F_i` is the set of
+/// friction forces at a normal force of 1: see [`Friction`]. Prescribed motion is part of the
+/// offset `b`.
 ///
-/// Built anew for every solve, in the memory of the last one. It is a [`ConeProgram`] with another law
-/// of friction: `u` and `lambda` are the concatenation over the contacts,
-/// normal row first.
+/// The program is rebuilt for every solve in the memory of the last one. It holds the data of a
+/// [`ConeProgram`].
 ///
-/// The convex relaxation of Anitescu is [`relaxation`](Self::relaxation): it treats sticking contacts
-/// alike, and sliding ones float by `boundary_layer`.
+/// [`relaxation`](Self::relaxation) is Anitescu's convex relaxation. It is exact for sticking
+/// contacts. Its sliding contacts separate at the rate `boundary_layer`.
 #[derive(Clone, Debug, Default)]
 pub struct FrictionProgram {
     pub(crate) cones: ConeProgram,

@@ -64,8 +64,8 @@ pub enum CoulombMethod {
     Cases,
 }
 
-/// A set of methods of [`CoulombSolver`](crate::CoulombSolver). The convex relaxation
-/// with its proofs, and the check of every answer, belong to all of them.
+/// A set of methods of [`CoulombSolver`](crate::CoulombSolver). The convex relaxation with its
+/// certificates, and the check of every solution, are always used.
 ///
 /// ```
 /// use quasistep_solvers::CoulombMethods;

@@ -54,22 +54,24 @@ impl Default for CoulombSettings {
     }
 }
 
-/// Solver for [`FrictionProgram`]s and its memory; holds no meaning between calls.
+/// Solver for [`FrictionProgram`]s. It keeps its memory between calls; the contents do not affect
+/// results.
 ///
-/// In this order, until one decides or the work is spent; every answer is checked against Coulomb's law, contact by
-/// contact, from the program's own data:
+/// It tries the following steps in order, until one decides or the work limit is reached. Every
+/// solution is checked against Coulomb's law, contact by contact, from the program's own data.
 ///
-/// 1. Newton's method on the law itself from a similar answer, if there is one; if that does not converge, with growing
-///    penalties, from soft contacts to hard ones;
-/// 2. the convex relaxation of Anitescu, with wider gaps where its cones are inconsistent and the gaps are not. If it has no
-///    answer, the proof that the program has none: known forces that no contact can meet, gaps that contradict. Else convex
-///    programs whose gaps are wider by the slip of the one before, each from the answer of the last, until slip and gap agree
-///    (De Saxcé's correction as a fixed point), and Newton's method from those that come much nearer. If that fails, once more from
-///    gaps that are wider by the slips of a similar answer;
-/// 3. Newton's method with growing penalties from the forces of the last convex program;
-/// 4. for pyramids Lemke's method from the contacts that are active in the relaxation;
-/// 5. branch and bound on the modes of the contacts: an answer, or the proof that there is none. Slip directions of round
-///    contacts are branched on by halving arcs.
+/// 1. Newton's method on Coulomb's law from a similar solution, if there is one. If it does not
+///    converge, a penalty continuation from small to large penalty parameters.
+/// 2. The convex relaxation of Anitescu, with wider gaps if its cones are inconsistent but the gaps
+///    are not. If it has no solution, its certificate shows that the program has none: unbalanced
+///    known forces, or inconsistent gaps. Otherwise De Saxcé's fixed-point iteration: convex
+///    programs whose gaps are widened by the slips of the last one, warm-started from it. Newton's
+///    method starts from programs whose residual is much smaller than at its last start. If this
+///    fails, the iteration is repeated from gaps widened by the slips of a similar solution.
+/// 3. The penalty continuation from the forces of the last convex program.
+/// 4. For pyramids, Lemke's method from the contacts that are active in the relaxation.
+/// 5. Branch and bound on the modes of the contacts: a solution, or a certificate that there is
+///    none. For round contacts, arcs of slip directions are bisected.
 ///
 /// ```
 /// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome};

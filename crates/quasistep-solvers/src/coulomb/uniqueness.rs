@@ -36,7 +36,7 @@ const SILENT: usize = 2;
 /// Largest number of programs that may fail.
 pub(crate) const FAILURES: usize = 16;
 
-/// The check and its memory.
+/// Test of uniqueness of a solution's motion and forces, and its memory.
 ///
 /// ```
 /// use quasistep_solvers::{CoulombSolution, CoulombSolver, Friction, FrictionProgram, Motion, Uniqueness};

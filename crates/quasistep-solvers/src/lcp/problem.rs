@@ -10,8 +10,9 @@ use crate::lcp::proof::Proof;
 /// w = M_zf x + M_zz z + q_z             0 ≤ w ⊥ z ≥ 0
 /// ```
 ///
-/// `M = [M_ff M_fz; M_zf M_zz]` is any square matrix, `M_ff` may be singular, or zero; without free
-/// variables this is the standard problem. Built anew for every solve, in the memory of the last one.
+/// `M = [M_ff M_fz; M_zf M_zz]` is any square matrix; `M_ff` may be singular, or zero. Without free
+/// variables this is the standard problem. It is rebuilt for every solve in the memory of the last
+/// one.
 ///
 /// ```
 /// use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};

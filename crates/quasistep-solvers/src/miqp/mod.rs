@@ -151,7 +151,8 @@ impl MiqpSolution {
     }
 }
 
-/// Branch and bound for [`Miqp`], and its memory; holds no meaning between calls.
+/// Branch and bound for [`Miqp`]. It keeps its memory between calls; the contents do not affect
+/// results.
 ///
 /// ```
 /// use quasistep_solvers::{Choices, Hooks, Miqp, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Rows, Side};

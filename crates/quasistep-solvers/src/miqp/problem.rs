@@ -71,7 +71,8 @@ impl Miqp<'_> {
     }
 }
 
-/// Choices between modes, each a set of demands on rows; grows choice by choice like [`Rows`].
+/// Choices between modes, each a set of constraints on rows. Choices are appended one by one, as in
+/// [`Rows`].
 ///
 /// ```
 /// use quasistep_solvers::{Choices, Side};

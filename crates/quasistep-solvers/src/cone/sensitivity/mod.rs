@@ -1,12 +1,13 @@
-//! Derivatives of the answer with respect to all data of a cone program.
+//! Derivatives of a solution with respect to all data of a cone program.
 //!
 //! ```text
 //! P x + c + ∇huber(x) = Aᵀ z,     s = A x − E b,     A = E J,     s_k, z_k ∈ K_k, s_kᵀ z_k = 0      (exact)
 //!                                                    z_k = −∇barrier_k(s_k), s_kᵀ z_k = kappa       (smooth)
 //! ```
 //!
-//! Both are differentiated by the implicit function theorem. With `δs = δE (J x − b) + E (δJ x − δb)` and
-//! `δf = −δP x − δc − δ∇huber + δAᵀ z`, the change of the data at a fixed answer,
+//! Both systems are differentiated by the implicit function theorem. Let `δs = δE (J x − b) + E (δJ
+//! x − δb)` and `δf = −δP x − δc − δ∇huber + δAᵀ z` be the effect of the change of the data at the
+//! fixed solution. Then
 //!
 //! ```text
 //! P dx − Aᵀ dz = δf,      dz = zeta + e − C ds,      ds = A dx + δs,      Pi ds = 0
@@ -14,26 +15,29 @@
 //!
 //! | code   | shape of one cone | meaning                                                                  |
 //! |--------|-------------------|--------------------------------------------------------------------------|
-//! | `Pi`   | `m_k × m_k`       | projects on what stays 0: pushing edges; all of a round cone that sticks, the normal `n = (1, −u)/√2` of one that slides along `u`; 0 for `smooth` |
-//! | `C`    | `m_k × m_k`       | `β/α (I − u uᵀ)` of a round cone that slides by `α` and pushes with `β`; for `smooth` the barrier's Hessian: `z/s` of an edge |
+//! | `Pi`   | `m_k × m_k`       | projects onto the components of slacks that stay 0: active edges; all of a round cone that sticks; the normal `n = (1, −u)/√2` of one that slides along `u`; 0 for `smooth` |
+//! | `C`    | `m_k × m_k`       | `β/α (I − u uᵀ)` of a round cone with slip `α` and force `β`; for `smooth` the barrier's Hessian: `z/s` of an edge |
 //! | `zeta` | `m_k`             | `Pi zeta = zeta`, a combination `Pi A w` of rows                          |
-//! | `e`    | `m_k`             | part of `dz` that is no such combination: how the smallest norm turns with the rows |
+//! | `e`    | `m_k`             | part of `dz` outside the range of the rows: the smallest-norm multipliers change with the rows |
 //!
-//! `x` is unique and its derivative is that of every answer. `z` of `exact` is the one of the smallest
-//! Euclidean norm, which the solvers report: `z = Pi A w`, so that `dz` has the part `e`, that of `δ(Pi A) w` which
-//! is no combination of rows. `Jᵀ Eᵀ z` and all that is unique follows from it. Where
-//! [`Solution::dual_is_smallest_norm`] is false, `x` and `Aᵀ z` keep their derivatives and `dz` is the smallest
-//! change consistent with them.
+//! `x` is unique, and so is its derivative. The `z` of `exact` is the one of smallest Euclidean
+//! norm, which the solvers report: `z = Pi A w`. Therefore `dz` has the part `e`, the part of `δ(Pi
+//! A) w` that is not in the range of the rows. The derivative of `Jᵀ Eᵀ z`, and of everything else
+//! that is unique, follows from it. If [`Solution::dual_is_smallest_norm`] is false, the
+//! derivatives of `x` and `Aᵀ z` are still right, and `dz` is the smallest consistent change.
 //!
-//! Derivatives with exact friction are those of the same equations with another `Pi`, see [`Sensitivity::coulomb`].
+//! Derivatives with exact friction solve these equations with another `Pi`; see
+//! [`Sensitivity::coulomb`].
 //!
-//! **Dependent rows.** Changes that keep dependent rows dependent (a body that moves as one) have the
-//! derivative given. Others pull rows apart that were one: only one of them pushes after, and the answer
-//! has a kink. The choice made is the least-squares one, as if all rows had one compliance; its residual is returned.
+//! **Dependent rows.** If a change keeps dependent rows consistent, for example because they belong
+//! to one rigid block, the derivative is exact. Other changes make one row of a dependent set
+//! inactive, and the solution has a kink. The derivative is then the least-squares one, as if all
+//! rows had equal compliance, and its residual is returned.
 //!
-//! **Ties.** [`Kinks`] counts rows without strict complementarity and names the choice made.
+//! **Ties.** [`Kinks`] counts rows without strict complementarity, and documents which one-sided
+//! derivative is taken.
 //!
-//! The units are those of the data: `∂x/∂c` in units of `x` per unit of `c`, and so on.
+//! Units are those of the data: `∂x/∂c` in units of `x` per unit of `c`, and so on.
 
 mod active;
 mod coulomb;
@@ -103,10 +107,11 @@ pub struct ChangeAt<'a> {
     pub turn: &'a [f64],
 }
 
-/// Derivatives of one answer, and their memory: one factor, many right sides.
+/// Derivatives of one solution, and their memory: one factorisation, many right-hand sides.
 ///
-/// [`exact`](Self::exact) or [`smooth`](Self::smooth) prepares an answer, [`forward`](Self::forward) and
-/// [`adjoint`](Self::adjoint) differentiate it. Its memory is kept between calls.
+/// [`exact`](Self::exact) or [`smooth`](Self::smooth) prepares a solution.
+/// [`forward`](Self::forward) and [`adjoint`](Self::adjoint) differentiate it. Memory is kept
+/// between calls.
 ///
 /// ```
 /// use quasistep_solvers::{Cone, ConeProgram, ConeSolver, Sensitivity, Settings, Solution};
