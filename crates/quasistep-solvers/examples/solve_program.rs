@@ -6,7 +6,7 @@
 //! sizes `cones`; `P` (both triangles) and `A` are lists of rows, each `[columns, values]`. `door` is `qp`, the dense
 //! `QpSolver`, or `socp`. Each is answered by one line of JSON: `status`, `x`, `z`, the least wall time in s of up to five solves within a
 //! tenth of a second.
-#![allow(non_snake_case)] // P and A are the letters of the solvers
+#![allow(non_snake_case)] // P and A follow the notation of the solvers
 
 use quasistep_solvers::{Qp, QpSolver, RowCone, Rows, Settings, Socp, SocpSolver, Solution};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn rows(value: &Value) -> Rows {
     rows
 }
 
-/// The least of a few runs, in s: a machine that does other things too is slow now and then.
+/// Least wall time of several runs, in s. The minimum is robust against other load on the machine.
 fn least_time(mut run: impl FnMut()) -> f64 {
     let begin = Instant::now();
     let mut least = f64::INFINITY;

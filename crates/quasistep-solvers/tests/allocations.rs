@@ -1,4 +1,4 @@
-//! A solve of a size already seen takes no memory.
+//! A solve of a size already seen allocates nothing.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -19,7 +19,7 @@ fn warm_solves_allocate_nothing() {
         let mut solver = QpSolver::new();
         let mut out = Solution::default();
         let settings = Settings::default();
-        // the largest problem comes first; without enough contacts it might be unbounded
+        // the largest problem comes first; with too few contacts it might be unbounded
         let large = (0..50)
             .map(|_| contact_problem(&mut s, 8, 60, massless, 1.0))
             .find(|p| p.solve().status == Status::Solved)
@@ -38,7 +38,7 @@ fn warm_solves_allocate_nothing() {
         for problem in &others {
             let before = counting::calls();
             solver.solve(&problem.qp(), &[], &settings, &mut out);
-            // a ray is looked for in memory of its own
+            // the search for a ray has its own memory, which grows at the first use
             if out.status == Status::Solved {
                 calls += counting::calls() - before;
                 solved += 1;
@@ -59,7 +59,8 @@ fn small_cone_programs_allocate_nothing() {
     let zeros = vec![0.0; programs[0].m()];
     let mut solved = 0;
     for program in &programs {
-        // the first solve finds the structure of the program, the second has room to compare it
+        // the first solve analyses the program's structure, the second allocates memory to compare
+        // structures
         for _ in 0..2 {
             solver.solve(program, None, &Settings::default(), &mut out);
         }

@@ -1,4 +1,4 @@
-//! Answers with a closed form, and the certificates of problems without one.
+//! Solutions in closed form, and certificates of problems without a solution.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -56,14 +56,14 @@ fn nothing_at_all_is_solved() {
     assert_eq!(empty_row.solve().status, Status::Infeasible);
 }
 
-/// A weight without inertia that nothing holds falls; one on a floor does not.
+/// A linear cost without curvature or rows is unbounded; a bound makes it solvable.
 #[test]
 fn unbounded_problems_come_with_a_ray() {
     let mut problem =
         Problem::new(&[&[0.0, 0.0], &[0.0, 1.0]], &[10.0, -1.0], &[(&[0.0, 1.0], 0.0)]);
     let s = problem.solve();
     assert_eq!(s.status, Status::Unbounded);
-    // P d = 0, A d ≥ 0, falling cost
+    // P d = 0, A d ≥ 0, decreasing cost
     assert!(s.ray[0] < 0.0 && s.ray[1].abs() < 1e-6 * s.ray[0].abs(), "{:?}", s.ray);
     problem.push(&[1.0, 0.0], -3.0);
     let held = problem.solve();
@@ -89,7 +89,7 @@ fn contradictions_come_with_a_proof() {
     assert!(margin > 0.1, "{margin}");
 }
 
-/// A spring that saturates: by hand in one variable, pushed by a load.
+/// Huber terms reach their limits, compared with solutions by hand in one variable.
 #[test]
 fn huber_costs_saturate() {
     let spring = |limit: f64| Saturation { index: 0, stiffness: 10.0, target: 1.0, limit };
@@ -105,22 +105,23 @@ fn huber_costs_saturate() {
     let free = solve(100.0, 0.0, None);
     close(&free.x, &[10.0 / 11.0], 1e-14);
     assert_eq!(free.saturated, [0]);
-    // x − load − 2 = 0 with the spring at its limit below the target
+    // x − load − 2 = 0 with the Huber term at its limit below the target
     let limited = solve(2.0, -3.0, None);
     close(&limited.x, &[-1.0], 1e-12);
     assert_eq!(limited.saturated, [-1]);
-    // and above it: x − load + 2 = 0
+    // at its limit above the target: x − load + 2 = 0
     let above = solve(2.0, 8.0, None);
     close(&above.x, &[6.0], 1e-12);
     assert_eq!(above.saturated, [1]);
-    // a wall at 0.5 takes what the saturated spring of 2 can push, less the cost's own 0.5
+    // an active bound at 0.5: its multiplier is the limit 2 of the Huber term less the cost's own
+    // 0.5
     let pressed = solve(2.0, 0.0, Some(0.5));
     close(&pressed.x, &[0.5], 1e-13);
     close(&pressed.z, &[1.5], 1e-12);
     assert_eq!(pressed.saturated, [-1]);
 }
 
-/// Four feet share a weight evenly: of all duals the one with the smallest norm.
+/// Four supports under one load: the multipliers are the smallest-norm ones.
 #[test]
 fn duals_are_the_smallest_that_balance() {
     let P: &[&[f64]] = &[&[1.0]];
@@ -128,7 +129,7 @@ fn duals_are_the_smallest_that_balance() {
     let s = Problem::new(P, &[8.0], &[row, row, row, row]).solve();
     assert!(s.dual_is_smallest_norm);
     close(&s.z, &[2.0; 4], 1e-12);
-    // feet at −2, −1, 1, 2 under a load at 0.5: z = a + b p, zero where that would pull
+    // supports at −2, −1, 1, 2 under a load at 0.5: z = a + b p, zero where that is negative
     let zero: &[&[f64]] = &[&[0.0, 0.0], &[0.0, 0.0]];
     let feet = [-2.0, -1.0, 1.0, 2.0];
     let rows: Vec<[f64; 2]> = feet.iter().map(|p| [1.0, *p]).collect();
@@ -137,7 +138,7 @@ fn duals_are_the_smallest_that_balance() {
     assert_eq!(s.status, Status::Solved);
     close(&s.z, &feet.map(|p| 1.0 + 0.2 * p), 1e-10);
     let s = Problem::new(zero, &[4.0, 7.0], &rows).solve();
-    // a + b p over the feet at 1 and 2 and perhaps −1: 4 = Σ z, 7 = Σ p z
+    // a + b p over the supports at 1 and 2 and perhaps −1: 4 = Σ z, 7 = Σ p z
     assert!(s.z[0] == 0.0 && (s.z.iter().sum::<f64>() - 4.0).abs() < 1e-10, "{:?}", s.z);
     let moment: f64 = s.z.iter().zip(feet).map(|(z, p)| z * p).sum();
     assert!((moment - 7.0).abs() < 1e-10);
@@ -156,13 +157,13 @@ fn numbers_that_are_none_end_in_giving_up() {
         problem.push(&[bad], 0.0);
         assert_eq!(problem.solve().status, Status::GaveUp);
     }
-    // lengths that do not fit
+    // lengths that do not match
     let mut problem = Problem::new(&[&[1.0]], &[0.0], &[(&[1.0], 0.0)]);
     problem.b.push(0.0);
     assert_eq!(problem.solve().status, Status::GaveUp);
 }
 
-/// A second solve has the bits of the first, and every warm start leads to one answer.
+/// A second solve gives the same bits, and every warm start leads to the same solution.
 #[test]
 fn answers_do_not_depend_on_the_warm_start() {
     let mut s = Samples::new(11);
@@ -183,7 +184,7 @@ fn answers_do_not_depend_on_the_warm_start() {
     }
 }
 
-/// Thousands of redundant rows are a slow problem, not a failure.
+/// Thousands of redundant rows slow a solve down but do not make it fail.
 #[test]
 fn redundant_rows_do_no_harm() {
     let mut s = Samples::new(12);

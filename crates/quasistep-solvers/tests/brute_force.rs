@@ -1,4 +1,4 @@
-//! Small problems, solved by trying every set of active rows.
+//! Small problems, compared with a search over all sets of active rows.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -7,8 +7,8 @@ mod common;
 use common::{Problem, Samples};
 use quasistep_solvers::Status;
 
-/// Solves `M x = r` (row-major, square) by Gauss–Jordan with full pivoting; where `M` is singular,
-/// one solution if there is any.
+/// Solves `M x = r` (row-major, square) by Gauss–Jordan elimination with full pivoting. If `M` is
+/// singular, returns one solution if there is any.
 fn gauss(mut M: Vec<f64>, n: usize, mut r: Vec<f64>) -> Option<Vec<f64>> {
     let size = M.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let mut free_rows: Vec<usize> = (0..n).collect();
@@ -43,7 +43,7 @@ fn gauss(mut M: Vec<f64>, n: usize, mut r: Vec<f64>) -> Option<Vec<f64>> {
     Some(x)
 }
 
-/// The rows `set` as equalities: `x` and their multipliers.
+/// Minimises with the rows `set` as equalities: returns `x` and their multipliers.
 fn equalities(p: &Problem, rows: &[Vec<f64>], set: &[usize]) -> Option<(Vec<f64>, Vec<f64>)> {
     let (n, q) = (p.n, set.len());
     let N = n + q;
@@ -68,7 +68,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Few distinct slopes, many rows through one point: the degenerate case is the common one.
+/// Draws a problem with few distinct coefficients and many rows through one point, so that most
+/// samples are degenerate.
 fn sample(s: &mut Samples) -> (Problem, Vec<Vec<f64>>) {
     let n = 1 + s.below(3);
     let m = s.below(8);
@@ -114,16 +115,16 @@ fn minimisers_agree_with_every_set_tried() {
             .next()
             .expect("one of the sets is right");
         for ours in p.solve_by_all() {
-            // x = 0 is feasible and P definite
+            // x = 0 is feasible and P is positive definite
             assert_eq!(ours.status, Status::Solved, "sample {k}");
             handed_over += usize::from(ours.handed_over.is_some());
             for (a, b) in ours.x.iter().zip(&best) {
-                // the reference eliminates without refinement
+                // the reference eliminates without iterative refinement
                 assert!((a - b).abs() <= 1e-9, "sample {k}: {:?} against {best:?}", ours.x);
             }
         }
     }
-    // three of four answers are the cone solver's: its active set finds every one
+    // in three of four solves the cone solver is used; its active set solves all of them
     assert_eq!(handed_over, 0, "of 1200");
 }
 
@@ -139,7 +140,7 @@ fn smallest_multipliers_agree_with_every_support_tried() {
         let n = p.n;
         let mut g = Vec::new();
         p.qp().gradient(&ours.x, &mut g);
-        // on its support the smallest vector is unconstrained: z = B y with BᵀB y = g
+        // on its support the smallest-norm z is unconstrained: z = B y with BᵀB y = g
         let mut smallest: Option<Vec<f64>> = None;
         for set in subsets(touching.len()) {
             let mut M = vec![0.0; n * n];

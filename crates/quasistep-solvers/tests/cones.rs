@@ -1,4 +1,4 @@
-//! Cone programs: closed forms, both kinds of cones, warm and cold, against the dense solver.
+//! Cone programs: closed forms, both kinds of cones, warm and cold, compared with the dense solver.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -13,7 +13,7 @@ fn solve(program: &ConeProgram, warm: Option<WarmStart<'_>>) -> Solution {
     out
 }
 
-/// The dense solver's answer.
+/// Solution of the dense solver.
 fn dense(program: &ConeProgram) -> Solution {
     let (mut flat, mut out) = (DenseProgram::default(), Solution::default());
     flat.fill(program);
@@ -21,7 +21,7 @@ fn dense(program: &ConeProgram) -> Solution {
     out
 }
 
-/// A mass of 2 kg that touches a floor, pushed with (fx, fy) N·s against 20 N·s of weight.
+/// A block of 2 kg on a floor, with a tangential impulse (fx, fy) and a normal load of 20 N·s.
 fn sled(cone: Cone<'_>, k: usize, fx: f64, fy: f64) -> ConeProgram {
     let mut program = ConeProgram::new();
     program.reset([3]);
@@ -43,7 +43,8 @@ fn a_round_cone_slides_along_the_push_and_floats() {
         let s = solve(&sled(Cone::Round(&[1.0, mu, mu]), 3, fx, fy), None);
         assert_eq!(s.status, Status::Solved, "{:?}", s.residuals);
         let push = f64::hypot(fx, fy);
-        // friction mu z0 against the push; the convex step lifts by mu times the slip
+        // friction mu z0 balances the load; in the convex relaxation the block lifts by mu times
+        // the slip
         let v = (push - mu * 20.0) / (2.0 * (1.0 + mu * mu));
         let expected = [mu * v, v * fx / push, v * fy / push];
         for (x, e) in s.x.iter().zip(expected) {
@@ -61,8 +62,9 @@ fn a_round_cone_holds_what_friction_can() {
     assert!((s.z[0] - 20.0).abs() < 1e-9);
 }
 
-/// A plate on three feet without mass, turned by a torque just below what friction holds: the answer is
-/// rest, and without any cost only the caller can say what that is.
+/// Three supports under a plate without cost, loaded by a torque just below the friction limit. The
+/// solution is x = 0. Without any cost only the caller can supply the violation that counts as
+/// zero.
 #[test]
 fn rest_of_what_has_no_mass_is_the_callers_to_judge() {
     let (mu, radius, weight) = (2.0 / 3.0, 1.5, 30.0);
@@ -74,7 +76,8 @@ fn rest_of_what_has_no_mass_is_the_callers_to_judge() {
             let (s, c) = (std::f64::consts::TAU / 3.0 * f64::from(k)).sin_cos();
             let (x, y) = (radius * c, radius * s);
             let mut foot = program.push_cone(Cone::Round(&[1.0, mu, mu]), 3, &[0]);
-            // up, along x, along y: what a turn about each axis and a shift make of the foot
+            // rows up, along x, along y: the rate of the support for a rotation about each axis and
+            // a translation
             foot.J(0, 0).copy_from_slice(&[y, -x, 0.0, 0.0, 0.0, 1.0]);
             foot.J(0, 1).copy_from_slice(&[0.0, 0.0, -y, 1.0, 0.0, 0.0]);
             foot.J(0, 2).copy_from_slice(&[0.0, 0.0, x, 0.0, 1.0, 0.0]);
@@ -105,7 +108,8 @@ fn a_pyramid_gives_way_along_its_edge() {
     assert!((s.z.iter().sum::<f64>() - (20.0 + v)).abs() < 1e-9, "{:?}", s.z);
 }
 
-/// Boxes on one another: four corners each, four edges a corner, many more rows than dofs.
+/// A stack of boxes with four corners between neighbours and four edges per corner: many more rows
+/// than variables.
 fn tower(n: usize, push: f64) -> ConeProgram {
     let (mu, half) = (0.6, 0.05);
     let E = [1.0, mu, 0.0, 1.0, 0.0, mu, 1.0, -mu, 0.0, 1.0, 0.0, -mu];
@@ -116,7 +120,7 @@ fn tower(n: usize, push: f64) -> ConeProgram {
         for i in 0..6 {
             program.P(b, i)[i] = if i < 3 { m * half * half } else { m };
         }
-        // weight, and a push on the top
+        // weight, and a tangential load on the top box
         program.c(b)[5] = 0.1 * m;
         if b + 1 == n {
             program.c(b)[3] = -push;
@@ -153,7 +157,7 @@ fn a_tower_agrees_with_the_dense_solver() {
             let program = tower(n, push);
             let ours = solve(&program, None);
             assert_eq!(ours.status, Status::Solved);
-            // at rest the active set for few variables has too few digits
+            // where all speeds vanish, the active set for few variables has fewer digits
             let small = ours.method == Method::ColdActiveSet;
             assert!(small || ours.method == Method::ColdNewton, "{n} boxes, push {push}");
             by_active_set += usize::from(small);
@@ -163,7 +167,7 @@ fn a_tower_agrees_with_the_dense_solver() {
             for (a, b) in ours.x.iter().zip(&theirs.x) {
                 assert!((a - b).abs() < 1e-9, "{n} boxes, push {push}: {a} against {b}");
             }
-            // the impulses of smallest norm are unique
+            // the smallest-norm impulses are unique
             let size = theirs.z.iter().fold(0.0_f64, |m, z| m.max(*z));
             for (a, b) in ours.z.iter().zip(&theirs.z) {
                 assert!((a - b).abs() < 1e-6 * size, "{n} boxes, push {push}: {a} against {b}");
@@ -193,7 +197,7 @@ fn a_warm_start_changes_the_way_and_not_the_answer() {
 fn memory_of_other_programs_changes_nothing() {
     let (mut used, mut out) = (ConeSolver::new(), Solution::default());
     let mut before: Vec<f64> = Vec::new();
-    // sizes up and down, and costs that come back
+    // stacks of varying height, and costs that were used before
     for (k, n) in [5, 1, 3, 12, 2, 5, 4, 1, 5].into_iter().enumerate() {
         let program = tower(n, 0.1 * k as f64);
         let start = vec![1.0; program.m()];
@@ -209,13 +213,14 @@ fn memory_of_other_programs_changes_nothing() {
     }
 }
 
-/// A plate on feet that stand where others do: the active set ends with the smallest multipliers, alike for
-/// like feet, in any unit, from nothing and from any rows that push.
+/// Supports of a plate in coinciding places. The active set ends with the smallest-norm
+/// multipliers, equal for equal supports, in any unit, from a cold start and from any initial
+/// working set.
 #[test]
 fn feet_in_one_place_share_the_load() {
     let (mu, weight) = (0.5, 12.0);
     let edges = [1.0, mu, 0.0, 1.0, 0.0, mu, 1.0, -mu, 0.0, 1.0, 0.0, -mu];
-    // the last two nearly where the first is: rows that differ little are no like ones
+    // the last two are near the first, but their rows differ
     let feet = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, 1.0), (1.0, -1.0)];
     for unit in [1e-5, 1.0, 1e5] {
         for nudge in [0.0, 1e-3] {
@@ -228,7 +233,7 @@ fn feet_in_one_place_share_the_load() {
             for (foot, (x, y)) in feet.into_iter().enumerate() {
                 let x = if foot > 3 { x + nudge } else { x };
                 let mut contact = program.push_cone(Cone::Edges(&edges), 3, &[0]);
-                // normal and two tangents of the point (x, y, 0) under a plate in the plane
+                // normal and two tangents of the point (x, y, 0) under the plate
                 for (row, values) in [
                     [1.0, 0.0, 0.0, y, -x, 0.0],
                     [0.0, 1.0, 0.0, 0.0, 0.0, -y],
@@ -247,7 +252,8 @@ fn feet_in_one_place_share_the_load() {
             assert!(cold.dual_is_smallest_norm);
             assert!(cold.x.iter().all(|v| v.abs() < 1e-12), "at rest: {:?}", cold.x);
             let size = weight / unit;
-            // balance, and the smallest: z is in the range of A, so that no other of the same forces is as small
+            // stationarity and smallest norm: z is in the range of A, so that no other z with the
+            // same forces is as small
             let reference = dense(&program);
             for (z, other) in cold.z.iter().zip(&reference.z) {
                 assert!((z - other).abs() < 1e-9 * size, "{z} against {other} of {size}");
@@ -272,7 +278,8 @@ fn feet_in_one_place_share_the_load() {
 
 #[test]
 fn a_limited_spring_lets_go() {
-    // a spring of 100 N·s/m to a wall 1 m away, at most 3 N·s: the block stops where they balance
+    // a spring of 100 N·s/m to a target 1 m away with limit 3 N·s: the block stops where forces
+    // balance
     let mut program = ConeProgram::new();
     program.reset([1]);
     program.P(0, 0)[0] = 1.0;
@@ -285,7 +292,8 @@ fn a_limited_spring_lets_go() {
 
 #[test]
 fn what_rests_but_for_rounding_is_balanced_also_where_nothing_pushes() {
-    // contacts hold the first five variables; the sixth has no force of its own, and terms of rounding
+    // cones act on the first five variables; the sixth has no linear cost, and its terms are
+    // rounding
     #[rustfmt::skip]
     let P = [
         28.0, 23.0, 2.0, -5.0, -17.0, -4.0,

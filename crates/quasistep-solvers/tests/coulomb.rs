@@ -1,4 +1,5 @@
-//! Random programs with friction, pyramids and round cones: every outcome is checked by its own data.
+//! Random friction programs with pyramids and round cones. Every outcome is checked against its own
+//! data.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -66,9 +67,10 @@ fn pyramids_end_with_proof() {
     .enumerate()
     {
         let tally = survey(200 + seed as u64, 300, recipe);
-        // many pyramids at once would take more cases than the budget allows
+        // with many pyramids at once, branch and bound would need more cases than its limit
         assert!(tally.undecided <= 6, "{tally:?}");
-        // Newton's method, from the relaxation or a shifted one, is what solves most of them
+        // Newton's method, from the relaxation or from a program with wider gaps, solves most of
+        // them
         let newton: u32 = tally.methods[..5].iter().sum();
         assert!(10 * newton >= 8 * tally.solved, "{tally:?}");
     }
@@ -88,17 +90,17 @@ fn round_cones_end_with_proof() {
         let tally = survey(300 + seed as u64, 300, recipe);
         eprintln!("{tally:?}");
         if recipe.tangents == 1 {
-            // segments, like pyramids
+            // in a single tangential direction round cones are segments, like pyramids
             assert!(tally.undecided <= 3, "{tally:?}");
         } else {
-            // of these matrices without meaning one in ten jams
+            // with these unphysical matrices one program in ten has no solution
             assert!(tally.undecided <= 18, "{tally:?}");
             assert!(tally.kinds[2] >= 20, "{tally:?}");
         }
     }
 }
 
-/// Nothing touches: the step is one linear system, at every call.
+/// No contact is active, so the solution is that of one linear system, at every call.
 #[test]
 fn a_program_without_contacts_is_solved() {
     use quasistep_solvers::FrictionProgram;
@@ -122,7 +124,8 @@ fn a_program_without_contacts_is_solved() {
 
 #[test]
 fn programs_without_variables_and_blocks_without_any_end() {
-    // a floor that comes up against nothing that could give way, from a similar answer and from none
+    // the floor's prescribed motion is inconsistent with fixed blocks; from a similar solution and
+    // from a cold start
     let mut p = FrictionProgram::new();
     p.reset([]);
     p.push_contact(Friction::None, &[]).b()[0] = 1.0;
@@ -132,7 +135,7 @@ fn programs_without_variables_and_blocks_without_any_end() {
         CoulombSolver::new().solve(&p, warm, &CoulombSettings::default(), &mut out);
         assert_eq!(out.outcome, Outcome::Unsolvable);
     }
-    // a weight on a block without variables
+    // a load on a contact with a block without variables
     for dims in [[0, 2], [2, 0]] {
         let mut p = FrictionProgram::new();
         p.reset(dims);

@@ -1,4 +1,4 @@
-//! A warm solve with exact friction, of a size already seen, takes no memory.
+//! A warm solve with exact friction, of a size already seen, allocates nothing.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -10,7 +10,7 @@ use quasistep_solvers::{
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// Particles in a row on a floor, each dragged along x by a spring and along y by the floor.
+/// Particles in a row on a floor, each pulled along x by a spring and along y by the moving floor.
 fn program(round: bool, pull: f64, p: &mut FrictionProgram) {
     let directions = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
     p.reset([3; 5]);
@@ -29,7 +29,7 @@ fn program(round: bool, pull: f64, p: &mut FrictionProgram) {
         floor.J(0, 2)[1] = 1.0;
         floor.b()[2] = 0.01;
         if k > 0 {
-            // the one before pushes
+            // contact with the previous particle
             let mut side = p.push_contact(Friction::None, &[k as u32, k as u32 - 1]);
             side.J(0, 0)[0] = 1.0;
             side.J(1, 0)[0] = -1.0;

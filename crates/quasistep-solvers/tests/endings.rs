@@ -1,4 +1,4 @@
-//! Programs without an answer, and some that only look like it.
+//! Programs without a solution, and similar programs that have one.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -22,7 +22,7 @@ fn push_row(program: &mut ConeProgram, round: bool, block: u32, row: &[f64], b: 
 
 #[test]
 fn ends_without_an_answer_are_proven() {
-    // weight without mass or floor
+    // a linear cost without curvature and without rows
     let mut program = ConeProgram::new();
     program.reset([1, 1]);
     program.P(0, 0)[0] = 1.0;
@@ -39,7 +39,7 @@ fn ends_without_an_answer_are_proven() {
     let s = solve(&program);
     assert_eq!(s.status, Status::Infeasible);
     assert!(s.certificate.iter().all(|y| *y > 0.0));
-    // nothing to solve, and numbers that are none
+    // an empty program, and NaN or infinite data
     assert_eq!(solve(&ConeProgram::new()).status, Status::Solved);
     let mut program = ConeProgram::new();
     program.reset([1, 2]);
@@ -49,7 +49,8 @@ fn ends_without_an_answer_are_proven() {
     assert_eq!((s.status, s.reason), (Status::GaveUp, Some(Reason::NotFinite)));
 }
 
-/// Nothing resists `x[0]`: that its force is little beside the multiplier of a row in other units is no balance.
+/// No curvature acts on `x[0]`. Its residual must not count as small relative to the multiplier of
+/// a row in other units.
 #[test]
 fn a_force_on_one_variable_is_not_measured_by_those_on_others() {
     for a in [1e-12, 1e-9, 1e-6, 1.0, 1e9] {
@@ -72,7 +73,7 @@ fn a_force_on_one_variable_is_not_measured_by_those_on_others() {
 
 #[test]
 fn an_answer_far_away_is_no_ray() {
-    // the cost falls along x, until y must give way
+    // the cost decreases along x until a row moves y
     for round in [false, true] {
         for slope in [1e-7, 8.9e-9, 2e-9] {
             let mut program = ConeProgram::new();
@@ -91,7 +92,8 @@ fn an_answer_far_away_is_no_ray() {
 
 #[test]
 fn a_cost_in_small_units_is_a_cost() {
-    // of the two variables the second has units of its own and no contact; a block beside them may fall
+    // the second of the two variables has a unit of its own and no cone; another block may be
+    // unbounded
     for round in [false, true] {
         for unit in [1.0, 1e-9, 2.5e-10, 1e-12] {
             for falls in [false, true] {
@@ -121,7 +123,8 @@ fn a_cost_in_small_units_is_a_cost() {
 
 #[test]
 fn edges_that_cancel_contradict_nothing() {
-    // both edges are on the same side of the offset: multipliers for which they cancel bear no force
+    // both edges are on the same side of the offset: multipliers that cancel in `E J` carry no
+    // force
     for edge in [-0.931_037_079_957_012_9, -0.3, -7.0] {
         let mut program = ConeProgram::new();
         program.reset([2]);
@@ -130,7 +133,7 @@ fn edges_that_cancel_contradict_nothing() {
         cone.J(0, 0)[0] = 0.7;
         cone.b()[0] = 1.679_995_335_894_639_1;
         let s = solve(&program);
-        // it is still without a floor
+        // without a floor the cost is still unbounded
         assert_eq!(s.status, Status::Unbounded, "{edge}: {:?}", s.certificate);
     }
 }
@@ -166,8 +169,8 @@ fn blocks_without_variables_are_in_nobodys_way() {
     }
 }
 
-/// One row ties two thousand blocks, and the list of their products would take gigabytes: its factor is beyond the limit of
-/// work, and not begun.
+/// One row connects two thousand blocks, and the list of updates of a factorisation would take
+/// gigabytes. The factorisation exceeds the limit of work and is not started.
 #[test]
 fn factors_beyond_the_limit_of_work_are_not_begun() {
     let all: Vec<u32> = (0..2000).collect();

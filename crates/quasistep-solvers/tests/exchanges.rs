@@ -1,4 +1,5 @@
-//! Which forces may be exchanged for one another, against other forces found one by one.
+//! Non-unique forces: the reported changes of forces, compared with other solutions for the forces
+//! at the same motion.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -11,7 +12,7 @@ use quasistep_solvers::{
     Solution, Status, Uniqueness,
 };
 
-/// Takes off `v` its parts along an orthonormal `basis`; the length of what is left.
+/// Orthogonalises `v` against an orthonormal `basis`; returns the remaining length.
 fn rest(v: &mut [f64], basis: &[Vec<f64>]) -> f64 {
     for _ in 0..2 {
         for e in basis {
@@ -22,8 +23,8 @@ fn rest(v: &mut [f64], basis: &[Vec<f64>]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// The force that pushes and rubs most along each direction, of all that Coulomb's law allows at the motion of `out`:
-/// columns over the rows of all contacts, and weights that none of them has below zero.
+/// Generators of the forces that Coulomb's law allows at the motion of `out`: columns over the rows
+/// of all contacts, to be combined with weights ≥ 0.
 fn allowed(sample: &Sample, out: &CoulombSolution) -> Vec<Vec<f64>> {
     let rows = sample.contacts.iter().flat_map(|c| c.J.iter().zip(&c.b));
     let terms = |J: &[f64]| -> f64 { J.iter().zip(&out.x).map(|(J, x)| (J * x).abs()).sum() };
@@ -48,7 +49,8 @@ fn allowed(sample: &Sample, out: &CoulombSolution) -> Vec<Vec<f64>> {
     columns
 }
 
-/// Forces allowed at the motion of `out` with its resultant, each nearest to some other point; `out`'s own first.
+/// Several forces that are allowed at the motion of `out` with the same resultant, each nearest to
+/// a different point. The first is nearest to the forces of `out`.
 fn other_forces(sample: &Sample, out: &CoulombSolution, s: &mut Samples) -> Vec<Vec<f64>> {
     let columns = allowed(sample, out);
     let (n, rows) = (columns.len(), out.lambda.len());
@@ -56,7 +58,7 @@ fn other_forces(sample: &Sample, out: &CoulombSolution, s: &mut Samples) -> Vec<
     let mut P = vec![0.0; n * n];
     for i in 0..n {
         for j in 0..n {
-            // columns may depend on one another
+            // columns may be linearly dependent
             P[i * n + j] = dot(&columns[i], &columns[j]) + if i == j { 1e-9 } else { 0.0 };
         }
     }
@@ -79,7 +81,7 @@ fn other_forces(sample: &Sample, out: &CoulombSolution, s: &mut Samples) -> Vec<
             lambda
         })
     };
-    // allowed but for rounding: exactly so
+    // the forces of `out`, corrected for rounding so that they are exactly allowed
     let own = nearest(&A, &b, &out.lambda).expect("no rows but signs");
     let size = own.iter().fold(0.0_f64, |m, l| m.max(l.abs()));
     let all: Vec<u32> = (0..n as u32).collect();
@@ -125,7 +127,7 @@ fn exchanges_of_forces_are_what_other_forces_differ_by() {
             }
             let forces = Uniqueness::new().forces(&sample.program, &out);
             assert!(forces.known, "{seed} {k}");
-            // nobody notices an exchange
+            // a reported change of forces has no resultant
             for e in &forces.exchanges {
                 for i in 0..sample.n {
                     let rows = sample.contacts.iter().flat_map(|c| &c.J);
@@ -139,7 +141,7 @@ fn exchanges_of_forces_are_what_other_forces_differ_by() {
             for mut other in others[1..].iter().cloned() {
                 let long = other.iter().fold(size, |m, l| m.max(l.abs()));
                 other.iter_mut().zip(own).for_each(|(o, l)| *o -= l);
-                // an exchange all of it
+                // the difference of two solutions lies in the span of the reported changes
                 let mut difference = other.clone();
                 let left = rest(&mut difference, &forces.exchanges);
                 assert!(left < 1e-5 * long, "{seed} {k}: {left:e} of {long:e}");

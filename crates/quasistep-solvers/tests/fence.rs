@@ -1,7 +1,7 @@
 //! The fence and the particle of Trinkle05 section 5, with matrices written by hand.
 //!
-//! A particle of 1 kg on a floor; a fence pushes it along x while it moves along y; a wall waits at x = 1.
-//! The unknown is the displacement in the step, in m, so that forces are in N.
+//! A particle of 1 kg lies on a floor. A fence pushes it along x and moves along y, and there is a
+//! wall at x = 1. The unknown is the displacement in the step, in m, so that forces are in N.
 #![allow(missing_docs)]
 
 use quasistep_solvers::{
@@ -12,7 +12,7 @@ use quasistep_solvers::{
 const H: f64 = 0.01;
 const WEIGHT: f64 = 9.81;
 
-/// Friction on the floor.
+/// Friction set of the floor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Floor {
     Round,
@@ -27,7 +27,7 @@ struct Scene {
     mu_floor: f64,
 }
 
-/// One step from `q` at time `t`: fence and wall at the linearisation of the paper.
+/// Program of the step from `q` at time `t`, with fence and wall linearised as in the paper.
 fn program(scene: &Scene, q: &[f64; 3], t: f64, p: &mut FrictionProgram) {
     let Scene { floor, mu_fence, mu_floor } = *scene;
     p.reset([3]);
@@ -37,12 +37,12 @@ fn program(scene: &Scene, q: &[f64; 3], t: f64, p: &mut FrictionProgram) {
         Floor::Round => None,
         _ => Some(Friction::Diamond { mu, directions: &ends, tangents: 1 }),
     };
-    // wall: 1 − x, slip along y
+    // wall: gap 1 − x, slip along y
     let mut wall = p.push_contact(rubs(0.3).unwrap_or(Friction::Round(&[0.3])), &[0]);
     wall.J(0, 0)[0] = -1.0;
     wall.J(0, 1)[1] = 1.0;
     wall.b()[0] = q[0] - 1.0;
-    // fence: x − x_f(t) − h dx_f/dt, slip along y against a fence that moves at 1 m/s
+    // fence: gap x − x_f(t) − h dx_f/dt, slip along y relative to a fence that moves at 1 m/s
     let mu = [mu_fence];
     let mut fence = p.push_contact(rubs(mu_fence).unwrap_or(Friction::Round(&mu)), &[0]);
     fence.J(0, 0)[0] = 1.0;
@@ -77,7 +77,7 @@ fn worst(s: &CoulombSolution) -> f64 {
     r.balance.max(r.overlap).max(r.cone).max(r.complementarity).max(r.dissipation)
 }
 
-/// Runs 700 steps; calls `check` with the index and answer of each.
+/// Runs 700 steps; calls `check` with the index and solution of each.
 fn run(
     scene: &Scene,
     settings: &CoulombSettings,
@@ -98,7 +98,7 @@ fn run(
     }
 }
 
-/// Lines of a reference file: count, position, normal forces, friction.
+/// Parses a reference file. Columns: count, position, normal forces, friction.
 fn reference(text: &str) -> Vec<[f64; 10]> {
     let mut steps = Vec::new();
     for line in text.lines() {
@@ -117,11 +117,12 @@ fn agrees(floor: Floor, mu_fence: f64, text: &str, tolerance: f64) {
     for methods in [CoulombMethods::ALL, CoulombMethods::LEMKE] {
         let settings = CoulombSettings { methods, ..CoulombSettings::default() };
         let lemke = methods == CoulombMethods::LEMKE;
-        // round cones have no complementarity problem
+        // round cones have no linear complementarity problem
         if lemke && floor == Floor::Round {
             continue;
         }
-        // without friction on the fence the slip may have any direction within a corner's normals
+        // without friction on the fence the direction of slip is only unique up to the normal cone
+        // of a corner
         if mu_fence == 0.0 && lemke {
             continue;
         }
@@ -154,7 +155,7 @@ fn round_cone_agrees_with_the_reference() {
     agrees(Floor::Round, 0.5, include_str!("data/fence_DQC_mu2_0.5_mu3_0.5.txt"), 1e-8);
 }
 
-/// Where the linearised fence leaves the particle.
+/// x at which the linearised fence leaves the particle.
 const X_END: f64 = 0.90001987;
 
 #[test]
@@ -184,7 +185,7 @@ fn round_cone_follows_its_closed_form() {
 
 #[test]
 fn diamonds_move_along_the_normals_of_their_sides() {
-    // directions, friction of the fence, where the particle ends
+    // directions, friction of the fence, final position of the particle
     let cases = [
         (4, 0.0, 0.0),
         (4, 0.2, 0.3000199),

@@ -1,4 +1,5 @@
-//! Random contacts with friction: every outcome is checked, and small ones against every case tried.
+//! Random friction problems as complementarity problems: every outcome is checked, and small
+//! problems are compared with an enumeration of all cases.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -11,23 +12,23 @@ use quasistep_solvers::{
     Status,
 };
 
-/// Counts of outcomes.
+/// Number of outcomes of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     solved: u32,
     unsolvable: u32,
     undecided: u32,
     methods: [u32; 6],
-    /// Largest share of `3 (free + pairs)` pivots that one attempt took.
+    /// Largest fraction of the limit `3 (free + pairs)` of pivots that one attempt used.
     longest: f64,
 }
 
-/// Solves `count` problems by Lemke's method and proves every outcome.
+/// Solves `count` problems by Lemke's method and verifies every outcome.
 fn survey(seed: u64, count: usize, recipe: &Recipe) -> Tally {
     let mut s = Samples::new(seed);
     let (mut solver, mut out, mut lcp) = (LcpSolver::new(), LcpSolution::default(), Lcp::new());
     let mut tally = Tally::default();
-    // the search through cases is what takes long
+    // branch and bound takes most of the time
     solver.budget = Some(100);
     for k in 0..count {
         let sample = friction_problem(&mut s, recipe);
@@ -72,12 +73,13 @@ fn every_outcome_is_proved() {
         let tally = survey(seed as u64, 600, recipe);
         eprintln!("{tally:?}");
         assert!(tally.longest <= 1.0, "{tally:?}");
-        // the most of them, 36 pairs and more, would take more cases than the budget allows
+        // most undecided ones have 36 pairs and more and need more cases than the limit
         assert!(tally.undecided <= 18, "{tally:?}");
     }
 }
 
-/// The long version: `cargo test --release -p quasistep-solvers --test friction_lcps -- --ignored --nocapture`.
+/// Long version: `cargo test --release -p quasistep-solvers --test friction_lcps -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "takes some minutes"]
 fn every_outcome_of_a_hundred_thousand_is_proved() {
@@ -89,10 +91,10 @@ fn every_outcome_of_a_hundred_thousand_is_proved() {
     }
 }
 
-/// Whether a problem has a solution, by every choice of which variable of a pair is zero.
+/// Whether a problem has a solution, by enumeration of the variable of each pair that is zero.
 ///
-/// A choice whose matrix is regular has one candidate; of others the polyhedron is asked whether it is
-/// empty. `None` where a candidate is neither clearly a solution nor clearly none.
+/// An assignment with a regular matrix has one candidate; for a singular matrix a linear program
+/// decides whether the polyhedron is empty. `None` if rounding leaves a candidate undecided.
 fn solvable(problem: &Dense) -> Option<bool> {
     let Dense { M, q, free } = problem;
     let n = q.len();
@@ -100,7 +102,7 @@ fn solvable(problem: &Dense) -> Option<bool> {
     let mut doubtful = false;
     for set in 0..1_u32 << pairs {
         let active = |i: usize| i < *free || set >> (i - free) & 1 == 1;
-        // columns: x and active z; w of the others
+        // columns: x and the z of active pairs; w of the other pairs
         let mut A = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..n {
@@ -129,7 +131,8 @@ fn solvable(problem: &Dense) -> Option<bool> {
     (!doubtful).then_some(false)
 }
 
-/// Solves `A v = b` by elimination with full pivoting; `None` if `A` is singular or close to it.
+/// Solves `A v = b` by Gaussian elimination with full pivoting; `None` if `A` is singular or nearly
+/// so.
 fn regular(mut A: Vec<f64>, n: usize, mut b: Vec<f64>) -> Option<Vec<f64>> {
     let mut columns: Vec<usize> = (0..n).collect();
     for k in 0..n {
@@ -163,7 +166,7 @@ fn regular(mut A: Vec<f64>, n: usize, mut b: Vec<f64>) -> Option<Vec<f64>> {
     Some(v)
 }
 
-/// Whether the polyhedron of one choice has a point.
+/// Whether the polyhedron of one assignment is nonempty; `None` if rounding leaves that undecided.
 fn polyhedron(problem: &Dense, active: &impl Fn(usize) -> bool) -> Option<bool> {
     let Dense { M, q, free } = problem;
     let n = q.len();
@@ -189,7 +192,7 @@ fn polyhedron(problem: &Dense, active: &impl Fn(usize) -> bool) -> Option<bool> 
     let qp = Qp { n, P: &P, c: &c, A: &A, b: &b, saturations: &[] };
     QpSolver::new().solve(&qp, &[], &Settings::default(), &mut out);
     match out.status {
-        // a point far out may satisfy rows to its own rounding only
+        // a distant point satisfies rows only up to its own rounding
         Status::Solved if out.residuals.primal > 1e-9 => None,
         Status::Solved => Some(true),
         Status::Infeasible => Some(false),

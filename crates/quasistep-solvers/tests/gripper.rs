@@ -1,7 +1,7 @@
 //! The planar gripper of Pang21 Fig. 2a, with matrices written by hand.
 //!
-//! Two fingers at x_l and x_r share a height y; a sphere of radius 0.1 at (x_c, y_c) lies on the floor. The
-//! unknown is the displacement of (x_c, y_c, x_l, x_r, y) in the step.
+//! Two fingers at x_l and x_r share a height y. A sphere of radius 0.1 at (x_c, y_c) lies on the
+//! floor. The unknown is the displacement of (x_c, y_c, x_l, x_r, y) in the step.
 #![allow(missing_docs)]
 
 use quasistep_solvers::{
@@ -15,7 +15,7 @@ const STIFFNESS: f64 = 1000.0;
 const MU: f64 = 0.5;
 const RADIUS: f64 = 0.1;
 
-/// Blocks: the sphere, then the fingers.
+/// Program with two blocks, the sphere and the fingers, which are driven by springs: Pang21 (6).
 fn impedance(q: &[f64; 5], command: &[f64; 3], mass: f64) -> FrictionProgram {
     let mut p = FrictionProgram::new();
     p.reset([2, 3]);
@@ -77,7 +77,8 @@ fn impedances_agree_with_the_reference() {
     }
 }
 
-/// Prescribed fingers, Pang21 (1): the sphere alone, between fingers that end at these gaps, lifted by `rise`.
+/// Program with prescribed fingers, Pang21 (1). Its only block is the sphere; the gaps to the
+/// fingers at the end of the step are given, and they rise by `rise`.
 fn prescribed(gap: f64, rise: f64) -> FrictionProgram {
     let mut p = FrictionProgram::new();
     p.reset([2]);
@@ -109,10 +110,10 @@ fn a_prescribed_grasp_crushes() {
     assert_eq!(out.outcome, Outcome::Unsolvable);
     let refutation = out.refutation.expect("a proof");
     assert!(refutation.holds(&p));
-    // both fingers, not the floor
+    // both fingers have positive weights, the floor has none
     let Refutation::Crushed { weights } = refutation else { panic!("{refutation:?}") };
     assert!((weights[0] - weights[1]).abs() < 1e-9 && weights[2].abs() < 1e-9, "{weights:?}");
-    // with impedances there is exactly one answer
+    // with spring-driven fingers the solution is unique
     let q = [0.0, RADIUS, -0.1, 0.1, 0.0];
     let p = impedance(&q, &[-0.095, 0.095, 0.0], 0.0);
     let out = solve(&p);
@@ -126,7 +127,7 @@ fn a_graze_has_many_answers_with_prescribed_fingers_and_one_with_impedances() {
     let p = prescribed(0.0, 0.002);
     let out = solve(&p);
     assert_eq!(out.outcome, Outcome::Solved);
-    // any squeeze will do: it may stay on the floor or rise with the fingers
+    // any squeezing force is a solution: the sphere may stay on the floor or rise with the fingers
     let forces = Uniqueness::new().forces(&p, &out);
     assert!(forces.known && !forces.unique());
     let mut squeeze = vec![0.0; p.n_rows()];
@@ -141,7 +142,7 @@ fn a_graze_has_many_answers_with_prescribed_fingers_and_one_with_impedances() {
 
 #[test]
 fn fingers_on_one_joint_share_their_friction_in_any_split() {
-    // held firmly and lifted a little: both stick
+    // squeezed and lifted a little: both contacts stick
     let q = [0.0, RADIUS, -0.1, 0.1, 0.0];
     let p = impedance(&q, &[-0.07, 0.07, 0.015], 0.0);
     let out = solve(&p);

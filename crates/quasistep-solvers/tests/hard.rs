@@ -1,4 +1,4 @@
-//! Every sample gets a verdict, and every verdict a proof from the sample's own data.
+//! Every sample ends with a status that is verified from the sample's own data.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -8,12 +8,12 @@ use common::Samples;
 use common::hard::{Recipe, Sample, hard_problem, prove};
 use quasistep_solvers::{ConeSolver, QpSolver, Reason, Settings, Solution, Status};
 
-/// Solves `count` samples and proves each answer; returns how many were solved, unbounded,
-/// infeasible, and how many had duals of the smallest norm.
+/// Solves `count` samples and verifies each outcome. Returns how many were solved, unbounded and
+/// infeasible, and how many solutions had smallest-norm multipliers.
 fn verdicts(seed: u64, count: usize, recipe: &Recipe) -> [usize; 4] {
     let mut s = Samples::new(seed);
     let mut seen = [0; 4];
-    // one workspace for all: an answer must not depend on what was solved before
+    // one solver for all samples: a solution must not depend on earlier solves
     let mut solver = QpSolver::new();
     let mut out = Solution::default();
     for k in 0..count {
@@ -40,8 +40,8 @@ fn verdicts(seed: u64, count: usize, recipe: &Recipe) -> [usize; 4] {
     seen
 }
 
-/// Whatever the limit of work: an answer that holds, or none because of the limit. What stopped leaves nothing
-/// behind in the solver's memory.
+/// For any limit of work, the solve ends with a valid solution or with `Reason::Work`. An
+/// interrupted solve does not affect later ones.
 #[test]
 fn a_limit_of_work_is_kept() {
     let mut s = Samples::new(11);
@@ -125,7 +125,7 @@ fn springs_with_limits_keep_every_promise() {
     assert!(solved >= 50 && unbounded >= 20 && infeasible >= 50);
 }
 
-/// Units of variables and weights of rows up to a million apart.
+/// Units of variables and weights of rows that differ by up to a factor of a million.
 #[test]
 fn units_do_not_matter() {
     for (seed, decades) in [(12, 1.0), (13, 2.0), (14, 3.0)] {
@@ -134,7 +134,7 @@ fn units_do_not_matter() {
     }
 }
 
-/// Any rows may be thought active: the answer is the same.
+/// Any initial working set leads to the same solution.
 #[test]
 fn warm_starts_change_nothing_but_time() {
     let mut s = Samples::new(15);
@@ -143,7 +143,7 @@ fn warm_starts_change_nothing_but_time() {
         let Sample { mut problem, unit, .. } = hard_problem(&mut s, &PLAIN);
         let (n, m) = (problem.n, problem.b.len() as u32);
         for i in 0..n {
-            // definite, so that x is unique
+            // positive definite, so that x is unique
             problem.P[i * n + i] += 0.01;
         }
         let cold = problem.solve();

@@ -1,4 +1,5 @@
-//! Contacts that jam: one round cone against every direction of slip tried, and proofs for pyramids.
+//! Friction programs without a solution. One round cone is compared with a search over slip
+//! directions; for pyramids certificates are checked.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -30,7 +31,7 @@ impl One {
         let n = 1 + s.below(2);
         let mut row = || (0..n).map(|_| s.signed()).collect::<Vec<f64>>();
         let (c, J) = (row(), [row(), row(), row()]);
-        // known motion into the contact more often than not
+        // prescribed motion that mostly closes the contact
         let b = [0.7 * s.uniform() - 0.2, s.signed(), s.signed()];
         Self { n, c, J, b, mu: 0.1 + 2.5 * s.uniform() }
     }
@@ -50,7 +51,8 @@ impl One {
         p
     }
 
-    /// Normal force and rates of slip at an angle, where the contact is closed and slips against its friction.
+    /// Normal force and slip rates at an angle, if the contact is closed and slips in that
+    /// direction with friction at its limit.
     fn slip(&self, angle: f64) -> (f64, [f64; 2]) {
         let (sin, cos) = angle.sin_cos();
         let push: Vec<f64> = (0..self.n)
@@ -61,8 +63,8 @@ impl One {
         (force, [1, 2].map(|r| dot(&self.J[r], &x) - self.b[r]))
     }
 
-    /// Whether there is an answer, by every direction of slip; `None` if that is too close to call. Rates that
-    /// vanish at once, so that it sticks, have probability zero.
+    /// Whether there is a solution, by a search over slip directions; `None` if rounding leaves
+    /// that undecided. Sticking (all rates zero) has probability zero.
     fn has_answer(&self) -> Option<bool> {
         let free: Vec<f64> = self.c.iter().map(|c| -c).collect();
         let gap = dot(&self.J[0], &free) - self.b[0];
@@ -82,7 +84,7 @@ impl One {
         for k in 0..count {
             let (a, b) = (at(k), at(k + 1));
             let slips = |v: (f64, f64, f64)| v.0 > 0.0 && v.2 > 0.0;
-            // forces that pass through infinity are no answer
+            // a sign change through infinity is no solution
             let tame = a.0.abs().max(b.0.abs()) < 1e3;
             if slips(a) && slips(b) && tame && a.1 * b.1 <= 0.0 {
                 return Some(true);
@@ -131,12 +133,13 @@ fn one_contact_agrees_with_every_direction_tried() {
 
 const DIAMOND: [f64; 8] = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
 
-/// The tip of a leaning rod on a belt that drags it under its hinge: 1 rad/s of lean lifts it by 0.5 m/s and moves it
-/// along by 0.8; two variables if the hinge is a ball joint.
+/// Tip of a leaning rod on a belt that drags it under its hinge. Leaning at 1 rad/s lifts the tip
+/// by 0.5 m/s and moves it along the belt by 0.8 m/s. There are two variables if the hinge is a
+/// ball joint.
 fn rod(dims: usize, round: bool, mu: f64, belt: [f64; 2]) -> FrictionProgram {
     let mut p = FrictionProgram::new();
     p.reset([dims]);
-    // its weight turns it down, and along with nothing sideways
+    // its weight increases the lean; no load acts sideways
     p.c(0)[0] = 1.0;
     let radii = [mu, mu];
     let friction = if round {
@@ -167,12 +170,13 @@ fn a_leaning_rod_jams_and_its_neighbours_do_not() {
             Refutation::JammedRound { contacts, .. } if round => assert_eq!(contacts, &[0]),
             _ => panic!("{refutation:?}"),
         }
-        // less friction than the lean, or a belt that drags the tip outwards
+        // friction below the tangent of the lean, or a belt that drags the tip outwards: there is a
+        // solution
         for (mu, belt) in [(0.4, [-0.1, 0.03]), (1.0, [0.1, 0.03]), (1.0, [0.0, 0.0])] {
             let neighbour = rod(dims, round, mu, belt);
             let other = solve(&neighbour);
             assert_eq!(other.outcome, Outcome::Solved, "{dims} {round} {mu} {belt:?}: {other:?}");
-            // and the proof does not hold for it
+            // the certificate does not hold for this program
             assert!(!refutation.holds(&neighbour), "{dims} {mu} {belt:?}");
         }
     }
@@ -187,11 +191,11 @@ fn proofs_that_were_tampered_with_do_not_hold() {
     let holds = |proof| Refutation::Jammed { proof, contacts: contacts.clone() }.holds(&p);
     assert!(holds(proof.clone()) && proof.cases.len() > 1);
     for k in 0..proof.cases.len() {
-        // a case is missing
+        // a missing case invalidates a proof
         let mut fewer = proof.clone();
         fewer.cases.remove(k);
         assert!(!holds(fewer), "{k}");
-        // weights of the wrong sign, none, and numbers that are none
+        // so do multipliers of the wrong sign, zeros and NaN
         for f in [-1.0, 0.0, f64::NAN] {
             let mut wrong = proof.clone();
             wrong.cases[k].y.iter_mut().for_each(|y| *y *= f);
@@ -212,7 +216,7 @@ fn proofs_of_round_contacts_that_were_tampered_with_do_not_hold() {
         let mut fewer = cases.clone();
         fewer.remove(k);
         assert!(!holds(fewer), "{k}");
-        // splits that are missing, and contacts that there are not
+        // so do missing splits and indices of nonexistent contacts
         let mut wrong = cases.clone();
         wrong[k].parts.pop();
         assert!(!holds(wrong), "{k}");
@@ -227,7 +231,7 @@ fn proofs_of_round_contacts_that_were_tampered_with_do_not_hold() {
     }
 }
 
-/// A rod that a spring with a limit holds down, in place of its weight.
+/// A rod that a Huber term at its limit holds down, instead of its weight.
 #[test]
 fn springs_at_their_limit_take_part() {
     for (target, solvable) in [(-3.0, false), (3.0, true)] {
@@ -246,7 +250,8 @@ fn springs_at_their_limit_take_part() {
     }
 }
 
-/// Work is counted alike every time, and a limit of it ends the solve as undecided, whatever the limit cuts off.
+/// Work is counted reproducibly. A limit of work ends the solve as undecided, whichever method it
+/// interrupts.
 #[test]
 fn work_is_counted_and_ends_where_its_limit_says() {
     let mut s = Samples::new(5);

@@ -1,4 +1,4 @@
-//! Branch and bound against every combination of modes.
+//! Branch and bound compared with an enumeration of all combinations of modes.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -51,7 +51,7 @@ impl Sample {
         }
     }
 
-    /// Demands on the rows under one mode per choice.
+    /// Constraints on the rows for one mode per choice.
     fn sides_of(&self, modes: &[usize]) -> Vec<Side> {
         let mut sides = self.sides.clone();
         for (choice, &mode) in modes.iter().enumerate() {
@@ -62,8 +62,8 @@ impl Sample {
         sides
     }
 
-    /// Least cost over all combinations of modes, by the QP solver of this crate; infinite if
-    /// none has a point.
+    /// Least cost over all combinations of modes, by the QP solver of this crate; infinite if all
+    /// are infeasible.
     fn brute_force(&self) -> f64 {
         let mut modes = vec![0; self.modes.len()];
         let mut best = f64::INFINITY;
@@ -95,8 +95,8 @@ impl Sample {
     }
 }
 
-/// Friction in the plane: rows gap, normal, speed, force, cone edges; modes open ±, stick ±, slip ±.
-/// Bits 0 and 1 open, 2 and 3 stick, 4 and 5 slip; even bits have speed ≥ 0 and force ≤ 0.
+/// Planar friction contact with rows gap, normal, speed, force and two cone edges. Modes 0 and 1
+/// are open, 2 and 3 stick, 4 and 5 slip; even modes have speed ≥ 0 and force ≤ 0.
 fn push_contact(p: &mut Sample, gap: u32, normal: u32, speed: u32, force: u32, cone: [u32; 2]) {
     use Side::{AtLeast, AtMost, Equal};
     let open = |side| vec![(normal, Equal), (force, Equal), (speed, side)];
@@ -114,7 +114,8 @@ fn push_contact(p: &mut Sample, gap: u32, normal: u32, speed: u32, force: u32, c
     );
 }
 
-/// Small integers, so that degenerate rows are the common case; some costs are singular.
+/// Draws a problem with small integers, so that most samples are degenerate. Some costs are
+/// singular.
 fn sample(s: &mut Samples) -> Sample {
     let n = 3 + s.below(5);
     let mut p = Sample { n, P: vec![0.0; n * n], ..Sample::default() };
@@ -129,7 +130,7 @@ fn sample(s: &mut Samples) -> Sample {
     }
     p.c = (0..n).map(|_| 4.0 * s.signed()).collect();
     for k in 0..n {
-        // a box keeps singular costs bounded
+        // bounds on all variables, so that singular costs are bounded
         let unit: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i == k))).collect();
         p.row(unit.clone(), -3.0, Side::AtLeast);
         p.row(unit, 3.0, Side::AtMost);
@@ -158,12 +159,12 @@ fn sample(s: &mut Samples) -> Sample {
         let normal = p.row(unit(i, 1.0), 0.0, Side::AtLeast);
         let speed = p.row(speed_row, 0.0, Side::Free);
         let force = p.row(unit(j, 1.0), 0.0, Side::Free);
-        // normal ± force ≥ 0; slipping forwards the force is at its least
+        // normal ± force ≥ 0; in forward slip the force is at its lower limit
         let cone = [p.row(edge, 0.0, Side::AtLeast), p.row(other, 0.0, Side::AtLeast)];
         push_contact(&mut p, gap, normal, speed, force, cone);
     }
     if s.uniform() < 0.4 {
-        // 0 no longer satisfies everything
+        // make 0 infeasible
         let row = some_row(s);
         p.row(row, 2.0 + 6.0 * s.uniform(), Side::AtLeast);
     }
@@ -183,7 +184,7 @@ fn answers_agree_with_every_combination_of_modes() {
     for k in 0..600 {
         let p = sample(&mut s);
         let best = p.brute_force();
-        // with and without the probes that usually decide small problems at the root
+        // with and without probing, which usually decides small problems at the root
         for probing in [true, false] {
             let settings = MiqpSettings { probing, ..MiqpSettings::default() };
             let out = solve(&p, &settings);
@@ -194,7 +195,7 @@ fn answers_agree_with_every_combination_of_modes() {
                 continue;
             }
             assert_eq!(out.status, MiqpStatus::Optimal, "sample {k}: {out:?} against {best}");
-            // rounding of costs of size 10 and constraints held to 1e-12
+            // tolerance: rounding of costs of size 10, and constraints satisfied to 1e-12
             assert!((out.cost - best).abs() < 2e-9, "sample {k}: {} against {best}", out.cost);
             assert!(out.bound <= best + 1e-9 && out.gap() <= 1e-9, "sample {k}: {}", out.bound);
             assert!((p.miqp().cost(&out.x) - out.cost).abs() < 1e-10);
@@ -216,14 +217,14 @@ fn answers_agree_with_every_combination_of_modes() {
     assert!(solved > 900 && infeasible > 20, "{solved} solved, {infeasible} infeasible");
 }
 
-/// A branch that loses a mode on its way makes some mode unable to win: the search must find one that no incumbent
-/// begins with.
+/// Any mode can be optimal. A branch that loses a mode makes the search miss an optimum that no
+/// incumbent starts from.
 #[test]
 fn every_mode_can_win() {
     let mut s = Samples::new(72);
     let mut searched = 0;
     for k in 0..300 {
-        // modes are points of a grid: those of one column or line share a demand
+        // modes are grid points; those of one column or row share a constraint
         let (columns, lines) = (1 + s.below(4), 2 + s.below(3));
         let modes = columns * lines;
         let places = |s: &mut Samples, n: usize| -> Vec<f64> {
@@ -232,7 +233,8 @@ fn every_mode_can_win() {
         let (xs, ys) = (places(&mut s, columns), places(&mut s, lines));
         let splits: Vec<u32> = (0..s.below(5)).map(|_| s.below(1 << modes) as u32).collect();
         for winner in 0..modes {
-            // a narrow valley aslant through the winner: the mode nearest to the target is another one
+            // a narrow valley through the optimum, oblique to the axes: the mode nearest to the
+            // target is another one
             let slant = if s.uniform() < 0.5 { 0.995 } else { -0.995 };
             let away = 12.0 * s.signed();
             let target = [xs[winner % columns] + away, ys[winner / columns] - slant * away];
@@ -248,7 +250,7 @@ fn every_mode_can_win() {
             for probing in [true, false] {
                 let out = solve(&p, &MiqpSettings { probing, ..MiqpSettings::default() });
                 assert_eq!(out.status, MiqpStatus::Optimal, "sample {k}");
-                // costs of size 100
+                // costs have size 100
                 let off = (out.cost - best).abs();
                 assert!(off < 1e-8, "sample {k}, splits {splits:?}: off by {off}, {out:?}");
                 searched += usize::from(out.first > best + 1e-6);
@@ -258,12 +260,12 @@ fn every_mode_can_win() {
     assert!(searched > 1000, "only {searched} searches began with another mode");
 }
 
-/// The force of a friction contact that is open: a sign branch that forgets the open mode ends with
-/// a feasible but wrong answer.
+/// Force of a friction contact that is open. A branch on the sign of the force that omits the open
+/// mode would give a feasible but wrong result.
 #[test]
 fn an_open_contact_moves_either_way() {
     for speed_wanted in [-1.0, 1.0] {
-        // x = gap, normal impulse, speed, force; apart and sliding away costs nothing
+        // x = (gap, normal impulse, speed, force); opening and sliding away has cost zero
         let mut p = Sample { n: 4, P: vec![0.0; 16], ..Sample::default() };
         (0..4).for_each(|i| p.P[5 * i] = 1.0);
         p.c = vec![-1.0, 0.0, -speed_wanted, 0.5 * speed_wanted];
@@ -285,7 +287,7 @@ fn an_open_contact_moves_either_way() {
     }
 }
 
-/// Many pairs that all look alike: the search does not end at once.
+/// Many similar pairs, so that the search takes long.
 fn hard(n: usize) -> Sample {
     let mut s = Samples::new(73);
     let mut p = Sample { n, P: vec![0.0; n * n], ..Sample::default() };
@@ -387,7 +389,7 @@ fn contradicting_rows_are_named() {
     assert_eq!(out.bound, f64::INFINITY);
 }
 
-/// Levels that ought to be 0, and are so up to the rounding of the numbers they are differences of.
+/// Levels that are 0 only up to the rounding of the numbers of which they are differences.
 #[test]
 fn rows_that_contradict_by_rounding_alone_have_a_point() {
     for (off, status) in [

@@ -1,4 +1,4 @@
-//! A search of a size and depth already seen takes no memory.
+//! A search of a size and depth already seen allocates nothing.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 

@@ -1,4 +1,4 @@
-//! Answers to a given accuracy: the interior point's own end, island by island.
+//! Solutions to a given accuracy: the interior point's last iterate, island by island.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -11,24 +11,26 @@ const H: f64 = 0.05;
 const MU: f64 = 0.6;
 const ACCURACY: f64 = 1e-8;
 
-/// Towers of boxes on the ground, each an island; variables of a box: its angular velocity and its velocity.
+/// Stacks of boxes on the ground, each an island. The variables of a box are its angular velocity
+/// and its velocity.
 struct Towers {
     program: ConeProgram,
-    /// Tower, mass and moment of inertia of every box.
+    /// For each box its stack, mass and moment of inertia.
     boxes: Vec<(usize, f64, f64)>,
-    /// Boxes of a contact, its Jacobian row by row, and its offset.
+    /// For each contact its boxes, its Jacobian row by row, and its offset.
     contacts: Vec<(Vec<usize>, [Vec<f64>; 3], f64)>,
     /// Whether contacts are round cones.
     round: bool,
 }
 
-/// The four edges of a pyramid.
+/// Edges of a pyramid with four edges.
 fn edges() -> Vec<[f64; 3]> {
     [[MU, 0.0], [-MU, 0.0], [0.0, MU], [0.0, -MU]].map(|[a, b]| [1.0, a, b]).to_vec()
 }
 
 impl Towers {
-    /// Towers of these heights, the first pushed at its top. Masses of a tower are 1 : 3 : 9 and so on.
+    /// Stacks of these heights; the top of the first is pushed. Masses within a stack are 1 : 3 : 9
+    /// and so on.
     fn new(heights: &[usize], round: bool) -> Self {
         let mut boxes = Vec::new();
         for (tower, height) in heights.iter().enumerate() {
@@ -68,7 +70,7 @@ impl Towers {
         towers
     }
 
-    /// A contact with its normal along `axis` at a place of each of its boxes.
+    /// Adds a contact with its normal along `axis` at a given place of each of its boxes.
     fn push(&mut self, on: Vec<usize>, places: [[f64; 3]; 2], axis: usize, b: f64) {
         let mut rows: [Vec<f64>; 3] = [const { Vec::new() }; 3];
         for (r, row) in rows.iter_mut().enumerate() {
@@ -97,7 +99,8 @@ impl Towers {
         self.contacts.push((on, rows, b));
     }
 
-    /// Shares of the accuracy by which an answer is off, island by island: balance, rows, signs, products.
+    /// For each island the errors of a solution over what the accuracy allows: stationarity, rows,
+    /// signs, products.
     fn errors(&self, s: &Solution) -> Vec<[f64; 4]> {
         let towers = self.boxes.last().expect("boxes").0 + 1;
         let mut imbalance: Vec<f64> = Vec::new();
@@ -168,8 +171,8 @@ impl Towers {
     }
 }
 
-/// A tower that is pushed, one at rest whose rows offer no speed, and one of another mass: with the speeds of
-/// one another none of them would be measured right.
+/// One stack is pushed, one is at rest and its rows give no reference speed, and one has another
+/// mass. The reference speed of one island must not be used for another.
 #[test]
 fn islands_at_rest_are_near_enough_too() {
     let settings = Settings { accuracy: ACCURACY, ..Settings::default() };
@@ -179,7 +182,7 @@ fn islands_at_rest_are_near_enough_too() {
     }
 }
 
-/// Solves to the accuracy and to the last digit.
+/// Solves to the given accuracy and exactly, and compares both.
 fn near_enough(towers: &Towers, heights: &[usize], settings: &Settings) {
     let (mut near, mut exact) = (Solution::default(), Solution::default());
     let mut solver = ConeSolver::new();
@@ -187,12 +190,13 @@ fn near_enough(towers: &Towers, heights: &[usize], settings: &Settings) {
     assert_eq!((near.status, near.reason), (Status::Solved, None::<Reason>), "{heights:?}");
     assert_eq!(near.method, Method::InteriorPoint, "{heights:?}");
     for (t, off) in towers.errors(&near).into_iter().enumerate() {
-        // rounding of the sums here and there
+        // tolerance for rounding: both sides sum in different orders
         assert!(off.iter().all(|v| *v <= 1.0 + 1e-3), "{heights:?}, tower {t}: {off:?}");
     }
     solver.solve(&towers.program, None, &Settings::default(), &mut exact);
     assert_eq!(exact.status, Status::Solved, "{heights:?}");
-    // the cost's excess is products, violations, pulls and what is out of balance: 1/2 m d² ≤ their sum
+    // the excess cost is bounded by products, violations, negative multipliers and the stationarity
+    // residual: 1/2 m d² ≤ their sum
     let rows = near.z.len() as f64;
     for (k, (tower, m, inertia)) in towers.boxes.iter().enumerate() {
         let natural = 9.81 * H;

@@ -1,4 +1,4 @@
-//! Clarabel, an interior point that shares no code with ours, on seeded degenerate problems.
+//! Comparison with Clarabel, an independent interior point solver, on seeded degenerate problems.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -35,7 +35,7 @@ fn clarabel(problem: &Problem, scale: f64) -> (SolverStatus, Vec<f64>) {
     let P = CscMatrix::new_from_triplets(n, n, upper.0, upper.1, upper.2);
     let A = CscMatrix::new_from_triplets(m, n, entries.0, entries.1, entries.2);
     let b: Vec<f64> = problem.b.iter().map(|b| -b).collect();
-    // its absolute tolerances are those of a cost near 1
+    // its absolute tolerances assume a cost near 1
     let c: Vec<f64> = problem.c.iter().map(|c| c / scale).collect();
     let settings = DefaultSettingsBuilder::default()
         .verbose(false)
@@ -49,7 +49,7 @@ fn clarabel(problem: &Problem, scale: f64) -> (SolverStatus, Vec<f64>) {
     (solver.solution.status, solver.solution.x.clone())
 }
 
-/// Same verdict, same cost; the same point where the cost is definite.
+/// Compares status and cost, and the point if the cost is positive definite.
 fn compare(seed: u64, count: usize, massless: f64, scale: f64) -> [usize; 2] {
     let mut s = Samples::new(seed);
     let mut seen = [0, 0];
@@ -85,7 +85,7 @@ fn compare(seed: u64, count: usize, massless: f64, scale: f64) -> [usize; 2] {
                 );
                 if massless == 0.0 {
                     for (a, b) in ours.x.iter().zip(&x) {
-                        // an interior point's x is off by the root of its gap
+                        // the error of an interior point's x is the root of its gap
                         assert!(
                             (a - b).abs() <= 1e-4 * (1.0 + a.abs()),
                             "problem {k}: {a} against {b}"
@@ -95,7 +95,8 @@ fn compare(seed: u64, count: usize, massless: f64, scale: f64) -> [usize; 2] {
             }
             Status::Unbounded => {
                 seen[1] += 1;
-                // Clarabel may be undecided; the ray below is proof enough, unless it found an answer
+                // Clarabel may be undecided; the ray checked below suffices, unless Clarabel found
+                // a solution
                 assert!(
                     !matches!(status, SolverStatus::Solved | SolverStatus::AlmostSolved),
                     "problem {k}: ours is unbounded, Clarabel says {status:?}"

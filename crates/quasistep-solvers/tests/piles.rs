@@ -1,5 +1,5 @@
-//! Exact friction in piles of boxes: many more contacts than it takes to hold a body, which contradict one another by
-//! little, as those of a simulation do.
+//! Exact friction in stacks and walls of boxes: many more contacts than degrees of freedom, with
+//! offsets that are slightly inconsistent as in a simulation.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -11,19 +11,19 @@ use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction, Outcome,
 };
 
-/// Half the edge of a box, in m, its mass in kg, its moment of inertia, and the time step.
+/// Half the edge of a box (m), its mass (kg), its moment of inertia (kg m²), and the time step (s).
 const HALF: f64 = 0.025;
 const MASS: f64 = 0.1;
 const INERTIA: f64 = MASS * HALF * HALF * 2.0 / 3.0;
 const H: f64 = 0.02;
 const MU: f64 = 0.5;
 const WALLS: usize = 3;
-/// Boxes of a wall by layer: 4 below, 3 on them, 2, 1.
+/// Number of boxes of a wall, in layers of 4, 3, 2 and 1.
 const BOXES: usize = 10;
-/// Rates by which the contacts of a face contradict one another, in m/s.
+/// Inconsistency of the offsets of a face's contacts, in m/s.
 const CONTRADICTION: f64 = 1e-9;
 
-/// Layer of a box of a wall, and its place there.
+/// Layer of a box of a wall, and its index there.
 fn layer(place: usize) -> (usize, usize) {
     match place {
         0..4 => (0, place),
@@ -33,19 +33,19 @@ fn layer(place: usize) -> (usize, usize) {
     }
 }
 
-/// A rectangle by which two boxes touch, or a box and the world.
+/// Rectangle in which two boxes touch, or a box and the environment.
 struct Face {
     on: usize,
     off: Option<usize>,
-    /// Its middle in the frames of both.
+    /// Centre of the rectangle in the frames of both, in m.
     middle: [[f64; 3]; 2],
-    /// Along the normal.
+    /// Index of the axis along the normal.
     axis: usize,
-    /// Speed at which it must open, in m/s.
+    /// Normal rate at which it must open, in m/s.
     b: f64,
 }
 
-/// A pile that grows.
+/// A program under construction.
 struct Pile {
     sample: Sample,
     s: Samples,
@@ -53,7 +53,7 @@ struct Pile {
 }
 
 impl Pile {
-    /// Free boxes, with their weight.
+    /// A program with free boxes that have weight.
     fn new(seed: u64, round: bool, speed: f64) -> Self {
         let boxes = WALLS * BOXES;
         let n = 6 * boxes;
@@ -96,7 +96,7 @@ impl Pile {
         }
     }
 
-    /// Jacobian of the corner at `place` on a face.
+    /// Jacobian of the contact at the corner `place` of a face.
     fn rows(&self, face: &Face, place: [f64; 2]) -> Vec<Vec<f64>> {
         let Face { on, off, middle, axis, .. } = *face;
         let mut J = vec![vec![0.0; self.sample.n]; 3];
@@ -141,8 +141,8 @@ impl Pile {
     }
 }
 
-/// Walls of 4 + 3 + 2 + 1 boxes that touch one another's faces; a plate pushes the first at `speed`. Variables of a
-/// box: its angular velocity and its velocity.
+/// Walls of 4 + 3 + 2 + 1 boxes that touch at their faces; a plate pushes the first at `speed`
+/// (m/s). The variables of a box are its angular velocity and its velocity.
 fn pile(seed: u64, round: bool, speed: f64) -> Sample {
     let mut pile = Pile::new(seed, round, speed);
     for wall in 0..WALLS {
@@ -189,8 +189,8 @@ fn pushed_piles_are_solved() {
             solver.solve(&sample.program, warm, &CoulombSettings::default(), &mut out);
             let what = format!("seed {seed}, round {round}, {speed} m/s");
             assert_eq!(out.outcome, Outcome::Solved, "{what}");
-            // contacts that contradict one another may be off by 1e-11 of the largest speed, of which the check
-            // takes a thousandth where nothing moves
+            // inconsistent contacts may have errors of 1e-11 of the largest speed, of which the
+            // check takes a thousandth where nothing moves
             assert_eq!(sample.check(&out, 1e-8), Ok(()), "{what}, {:?}", out.method);
             lambda.clone_from(&out.lambda);
             u.clone_from(&out.u);

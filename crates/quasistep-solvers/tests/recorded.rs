@@ -1,4 +1,4 @@
-//! Recorded contact problems: many more touching rows than dimensions, units far apart.
+//! Recorded contact problems: many more active rows than variables, and very different units.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -9,7 +9,7 @@ use quasistep_solvers::{Solution, Status};
 
 struct Record {
     problem: Problem,
-    /// The solution stored with it.
+    /// The solution stored with the problem.
     v: Vec<f64>,
     passive: usize,
 }
@@ -18,7 +18,7 @@ fn numbers(line: &str) -> Vec<f64> {
     line.split(' ').map(|word| word.parse().expect("a number")).collect()
 }
 
-/// Reads the format of `data/README.md`.
+/// Parses the format of `data/README.md`.
 fn read(text: &str) -> Vec<Record> {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let mut records = Vec::new();
@@ -73,7 +73,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
 }
 
-/// Residuals at the level of rounding: costs are about 1 N·s, velocities below 60 m/s.
+/// Asserts residuals at the level of rounding. Costs are about 1 N·s, velocities below 60 m/s.
 fn assert_exact(problem: &Problem, s: &Solution) {
     assert_eq!(s.status, Status::Solved, "{:?}", s.reason);
     assert!(s.dual_is_smallest_norm);
@@ -83,7 +83,7 @@ fn assert_exact(problem: &Problem, s: &Solution) {
     assert!(r.complementarity <= 1e-12, "{r:?}");
 }
 
-/// Any start, the same answer.
+/// Asserts that several starting points lead to the same solution.
 fn assert_same_from_anywhere(problem: &Problem, s: &Solution) {
     let m = problem.b.len() as u32;
     let pushing: Vec<u32> = (0..m).filter(|&i| s.z[i as usize] > 0.0).collect();
@@ -103,7 +103,7 @@ fn contact_problems_with_mass_are_solved_to_rounding() {
         let s = record.problem.solve();
         assert_exact(&record.problem, &s);
         assert_same_from_anywhere(&record.problem, &s);
-        // the stored solution comes from an interior point stopped at 1e-8
+        // the stored solution comes from an interior point method stopped at 1e-8
         let far = distance(&s.x, &record.v);
         assert!(far <= 1e-5 * largest(&record.v).max(1e-2), "{far:e} from the stored one");
         assert!(record.problem.cost(&s.x) <= record.problem.cost(&record.v) + 1e-8);
@@ -117,7 +117,7 @@ fn contact_problems_without_mass_are_solved_to_rounding() {
         let record = without_mass(record);
         let s = record.problem.solve();
         if s.status == Status::Unbounded {
-            // in the first step of the stack some cubes touch nothing yet
+            // in the first step of the stack some cubes have no contact yet
             unbounded += 1;
             let n = record.problem.n;
             assert!(s.ray[record.passive..].iter().all(|d| d.abs() <= 1e-12), "the arm is held");
@@ -132,15 +132,15 @@ fn contact_problems_without_mass_are_solved_to_rounding() {
     assert_eq!(unbounded, 1);
 }
 
-/// Newton's step on the touching rows that push, with no code of the solver: the point moves by
-/// rounding only.
+/// A Newton step on the active rows with positive multipliers, by independent code, moves the point
+/// by rounding only.
 #[test]
 fn points_agree_with_a_refinement_on_their_active_rows() {
     for record in bunny().into_iter().chain(stack()) {
         let p = &record.problem;
         let s = p.solve();
         let n = p.n;
-        // penalty form of the equalities, refined to their exact solution by augmented multipliers
+        // penalty form of the equalities, refined to the exact solution by multiplier updates
         let active = &s.working;
         let weight = 1e3;
         let mut H = p.P.clone();
@@ -155,7 +155,7 @@ fn points_agree_with_a_refinement_on_their_active_rows() {
         let mut x = record.v.clone();
         let mut u = vec![0.0; active.len()];
         for _ in 0..400 {
-            // minimise the augmented Lagrangian from the present point
+            // minimise the augmented Lagrangian from the current point
             let mut g = p.c.clone();
             for i in 0..n {
                 g[i] += (0..n).map(|j| p.P[i * n + j] * x[j]).sum::<f64>();

@@ -1,4 +1,5 @@
-//! Derivatives against central differences, their transposes, kinks, and the relaxed program.
+//! Derivatives compared with central differences and with their transposes; kinks; the relaxed
+//! program.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -17,7 +18,8 @@ fn solve(program: &ConeProgram) -> Solution {
     out
 }
 
-/// Derivative of the program's numbers along a direction, by differences without rounding worth a word.
+/// Derivative of the program's data along a random direction, by central differences with
+/// negligible rounding.
 fn change(at: &Patches, seed: u64) -> ConeProgram {
     let mut change = ConeProgram::new();
     change.set_zero_like(&at.program());
@@ -57,7 +59,7 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
 }
 
-/// `[8 (f(h) − f(−h)) − (f(2h) − f(−2h))] / 12h` of each vector; the error is of fourth order.
+/// Fourth-order central difference `[8 (f(h) − f(−h)) − (f(2h) − f(−2h))] / 12h` of each vector.
 fn differences(mut f: impl FnMut(f64) -> Option<[Vec<f64>; 3]>, h: f64) -> Option<[Vec<f64>; 3]> {
     let [a, b, c, d] = [f(h)?, f(-h)?, f(2.0 * h)?, f(-2.0 * h)?];
     Some(std::array::from_fn(|k| {
@@ -66,9 +68,9 @@ fn differences(mut f: impl FnMut(f64) -> Option<[Vec<f64>; 3]>, h: f64) -> Optio
     }))
 }
 
-/// The `z` of the smallest norm that gives the same forces, of pyramids: its projection on the span of the columns of
-/// `E J` restricted to the rows that push. The solver's own is that up to 1e-9 of its size, which differences over 2e-4
-/// show as 1e-5.
+/// Smallest-norm `z` with the same forces, for pyramids: its projection on the span of the columns
+/// of `E J`, restricted to rows with positive multipliers. The solver's own `z` agrees to 1e-9 of
+/// its size, which differences over 2e-4 amplify to 1e-5.
 fn smallest(p: &ConeProgram, z: &[f64]) -> Vec<f64> {
     let pushes: Vec<bool> = z.iter().map(|z| *z > 1e-9).collect();
     let mut first = vec![0; p.n_blocks() + 1];
@@ -111,7 +113,7 @@ fn smallest(p: &ConeProgram, z: &[f64]) -> Vec<f64> {
     out
 }
 
-/// Which entries of `z` and `s` are none.
+/// Bit pattern of the entries of `z` and `s` that are zero.
 fn pattern(p: &ConeProgram, s: &Solution) -> Vec<u8> {
     let mut out: Vec<u8> = s.saturated.iter().map(|s| *s as u8).collect();
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -156,7 +158,7 @@ fn exact_derivatives_are_those_of_central_differences() {
             let (mut dx, mut dz) = (vec![0.0; p.n()], vec![0.0; p.m()]);
             let left = sensitivity.forward(&change, &mut dx, &mut dz).unwrap();
             assert!(left < 1e-9, "{seed}: rows apart by {left:e}");
-            // d(Jᵀ Eᵀ z) has the data's own part
+            // d(Jᵀ Eᵀ z) includes the change of the data
             let mut df = forces(&p, &dz);
             let h = 1e-5;
             let [plus, minus] =
@@ -176,7 +178,7 @@ fn exact_derivatives_are_those_of_central_differences() {
     }
 }
 
-/// Every entry of the data changed on its own, dependent or not.
+/// Changes every entry of the data separately, whether or not rows stay dependent.
 #[test]
 fn adjoints_are_transposes() {
     let mut sensitivity = Sensitivity::new();
@@ -223,7 +225,8 @@ fn adjoints_are_transposes() {
             let sum = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let (one, other) = (sum(&xbar, &dx) + sum(&zbar, &dz), dot(&gradient, &change));
             let terms = largest(&dx).max(largest(&dz)).max(1.0);
-            // the largest answer to a change of size 1 is the system's condition: rounding grows with it
+            // the largest response to a change of size 1 is the condition number of the system,
+            // which amplifies rounding
             let size = (p.n() + p.m()) as f64 * terms * terms;
             let error = (one - other).abs() / size;
             assert!(error < 1e-13, "{seed} {smooth}: {one} and {other}, {error:e}");
@@ -264,7 +267,8 @@ fn smooth_derivatives_are_those_of_central_differences() {
             let change = change(&at, seed + 1);
             let (mut dx, mut dz) = (vec![0.0; p.n()], vec![0.0; p.m()]);
             sensitivity.forward(&change, &mut dx, &mut dz).unwrap();
-            // a spring that changes sides between the points is no smooth point
+            // if a Huber term reaches or leaves its limit between the points, the differences are
+            // invalid
             let limited = |x: &[f64]| -> Vec<bool> {
                 let at =
                     |s: &Saturation| s.stiffness * (x[s.index as usize] - s.target).abs() > s.limit;
@@ -283,7 +287,7 @@ fn smooth_derivatives_are_those_of_central_differences() {
     assert!(count >= 60, "{count}");
 }
 
-/// The relaxed answer is as near as the duality gap says, and tends to the exact one.
+/// The relaxed solution satisfies the error bound of the duality gap, and tends to the exact one.
 #[test]
 fn smooth_tends_to_exact_within_the_bound() {
     let mut sensitivity = Sensitivity::new();
@@ -298,7 +302,8 @@ fn smooth_tends_to_exact_within_the_bound() {
         }
         for kappa in [10.0, 1e-1, 1e-3, 1e-5, 1e-7] {
             if let Err(why) = sensitivity.smooth(&p, kappa, Some(&answer), &mut out) {
-                // slack and force of a round cone are then 1e-7 from its boundary: no digits are left for 1e-12
+                // slack and force of a round cone are then within 1e-7 of its boundary, which
+                // leaves no digits for 1e-12
                 let rounding = seed % 2 == 1 && kappa < 1e-6;
                 let none = why == SensitivityError::NotInside && (rounding || room(&p) < 1e-12);
                 assert!(none, "{seed} {kappa}");
@@ -316,15 +321,15 @@ fn smooth_tends_to_exact_within_the_bound() {
                 }
                 first += dim;
             }
-            // the bound is an equality for one cone at its apex: up to the rounding of x
+            // the bound is an equality for one cone at its apex, up to the rounding of x
             assert!(size <= 1.00001 * kappa * p.n_cones() as f64, "{seed} {kappa}: {size}");
             for cone in 0..p.n_cones() {
                 let product: f64 = p.rows_of(cone).map(|i| out.z[i] * out.s[i]).sum();
-                // a small difference of large terms for round cones
+                // cancellation for round cones
                 assert!((product / kappa - 1.0).abs() < 1e-6, "{seed} {kappa}: {product}");
             }
         }
-        // and so does its derivative, away from kinks
+        // the derivative tends to the exact one too, away from kinks
         let change = change(&at, seed + 1);
         let (mut dx, mut dz) = (vec![0.0; p.n()], vec![0.0; p.m()]);
         if sensitivity.forward(&change, &mut dx, &mut dz).is_err() {
@@ -340,8 +345,8 @@ fn smooth_tends_to_exact_within_the_bound() {
     assert!(followed >= 15 && bounded >= 120, "{followed}, {bounded}");
 }
 
-/// One contact, two edges with weight 1/100 each on their logarithms, computed with plain numpy; the same for
-/// the round cone of two dimensions.
+/// One contact with two edges, each with a log barrier of weight 1/100, computed independently with
+/// numpy. The round cone of two dimensions gives the same result.
 #[test]
 fn the_log_barrier_step_is_reproduced() {
     let expected = [-0.21737834041, 0.046239703561, -0.19931991959];
@@ -361,10 +366,10 @@ fn the_log_barrier_step_is_reproduced() {
     }
 }
 
-/// A spring of 1 N/m pushes 0.01 kg in steps of 0.01 s: both positions, exact and relaxed, in closed form.
+/// A spring of 1 N/m pushes 0.01 kg in steps of 0.01 s: exact and relaxed positions in closed form.
 #[test]
 fn the_linear_pusher_is_reproduced_with_its_derivative() {
-    // displacements; the object's inertia is m/h² = 100 N/m, the gap 0.1 m
+    // in displacements: the inertia of the object is m/h² = 100 N/m, the gap 0.1 m
     let pusher = |u: f64| {
         let mut program = ConeProgram::new();
         program.reset([2]);
@@ -393,7 +398,8 @@ fn the_linear_pusher_is_reproduced_with_its_derivative() {
     assert!((out.z[0] - 0.099503719021).abs() < 1e-9);
 }
 
-/// A mass that just touches: a kink, with the side that was promised; and misuse has its errors.
+/// A mass with zero gap and zero force has a kink with the documented one-sided derivative. Misuse
+/// gives errors.
 #[test]
 fn kinks_are_flagged_and_misuse_is_an_error() {
     let mut program = ConeProgram::new();
@@ -421,8 +427,8 @@ fn kinks_are_flagged_and_misuse_is_an_error() {
     assert_eq!(bad, Err(SensitivityError::Dimensions));
 }
 
-/// Two rows that push and are the same but for a millionth: rounds of multipliers do not settle in so narrow an angle. The
-/// derivative says so, by how far its own change leaves the rows.
+/// Two active rows that differ by a millionth. Multiplier updates converge too slowly for so small
+/// an angle. The returned residual of the rows reveals it.
 #[test]
 fn nearly_dependent_rows_are_told() {
     for (share, settles) in [(1e-1, true), (1e-3, true), (1e-6, false)] {
@@ -450,7 +456,8 @@ fn nearly_dependent_rows_are_told() {
         change.c(0).copy_from_slice(&[0.3, -1.0]);
         let (mut dx, mut dz) = ([0.0; 2], [0.0; 2]);
         let left = sensitivity.forward(&change, &mut dx, &mut dz).unwrap();
-        // both rows hold, no force moves anything; what is left of the rows is over their share in the motion
+        // if converged, both rows are active and forces move nothing; otherwise the residual is
+        // amplified by the inverse of the angle
         assert_eq!(largest(&dx) < 1e-11 / share, settles, "{share}: {dx:?}");
         assert_eq!(left < 1e-9, settles, "{share}: {left:e}");
     }

@@ -1,4 +1,5 @@
-//! A cube that slides on its face: along the bisector of two edges of a pyramid two of its friction forces tie.
+//! A cube that slides on its face. Along the bisector of two edges of a pyramid, two of its
+//! friction forces tie.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -7,7 +8,7 @@ use quasistep_solvers::{
     Outcome,
 };
 
-/// Half the edge of the cube, in m, its mass in kg, the time step in s, friction, gravity in m/s².
+/// Half the edge of the cube (m), its mass (kg), the time step (s), friction, gravity (m/s²).
 const HALF: f64 = 0.05;
 const MASS: f64 = 0.37;
 const H: f64 = 1.0 / 148.0;
@@ -15,7 +16,7 @@ const MU: f64 = 0.175;
 const GRAVITY: f64 = 9.81;
 const DIAMOND: [f64; 8] = [1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
 
-/// The step from a velocity: angular velocity, then that of the centre.
+/// Program of a step from velocity `v`: angular velocity, then that of the centre.
 fn step(v: &[f64; 6], friction: Friction<'_>, p: &mut FrictionProgram) {
     p.reset([6]);
     let inertia = MASS * (2.0 * HALF).powi(2) / 6.0;
@@ -42,8 +43,8 @@ fn step(v: &[f64; 6], friction: Friction<'_>, p: &mut FrictionProgram) {
     }
 }
 
-/// Sixty steps of a slide from a velocity along the floor and a spin: most iterations of a step, where a convex program
-/// counts as ten, and the speed that is left.
+/// Sixty steps of a slide from a velocity in direction `degrees` with a spin. Returns the largest
+/// number of iterations of a step, with a convex program counted as ten, and the final speed.
 fn slide(degrees: f64, spin: f64, friction: Friction<'_>) -> (u32, f64) {
     let (sin, cos) = degrees.to_radians().sin_cos();
     let mut v = [0.0, 0.0, spin, 0.5 * cos, 0.5 * sin, 0.0];

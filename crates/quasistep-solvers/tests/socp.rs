@@ -1,4 +1,4 @@
-//! Sparse programs for callers without contacts.
+//! Sparse programs without contact structure.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -37,7 +37,7 @@ impl Sparse {
     }
 }
 
-/// `P` with blocks of variables that are far from one another, 0 and 3, 1 and 4, ...
+/// Draws a `P` whose blocks have non-adjacent variables: 0 and 3, 1 and 4, ...
 fn scattered(s: &mut Samples, n: usize) -> Sparse {
     let half = n / 2;
     let mut P = Rows::new();
@@ -62,7 +62,7 @@ fn some_row(s: &mut Samples, n: usize) -> (Vec<u32>, Vec<f64>) {
     (columns, values)
 }
 
-/// Largest violation of optimality, from the data alone.
+/// Largest KKT residual, computed from the data alone.
 fn violation(p: &Sparse, out: &Solution) -> f64 {
     let mut g = p.c.clone();
     for i in 0..g.len() {
@@ -152,7 +152,7 @@ fn second_order_cones_of_all_sizes() {
             for row in 0..k {
                 let (columns, values) = some_row(&mut s, n);
                 p.A.push(&columns, &values);
-                // the point 0 is inside
+                // the point 0 is strictly feasible
                 p.b.push(if row == 0 { -1.0 } else { 0.1 * s.signed() });
             }
             p.cones.push(RowCone::SecondOrder(k));
@@ -173,7 +173,7 @@ fn second_order_cones_of_all_sizes() {
 
 #[test]
 fn proofs_are_in_the_callers_order() {
-    // variables 0 and 2 share a block, 1 has no cost and falls
+    // variables 0 and 2 share a block; 1 has no cost and is unbounded
     let mut P = Rows::new();
     P.push(&[0, 2], &[2.0, 1.0]);
     P.push(&[], &[]);

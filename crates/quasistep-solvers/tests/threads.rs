@@ -1,4 +1,4 @@
-//! Islands on threads: the bits of an answer do not depend on their number.
+//! Islands on threads: results do not depend on the number of threads, bit by bit.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -9,7 +9,7 @@ use quasistep_solvers::{
 const BLOCKS: usize = 25;
 const CONTACTS: usize = 5;
 
-/// Numbers in [−1, 1), the same on every machine.
+/// Pseudorandom numbers in [−1, 1), the same on every machine.
 struct Random(u64);
 
 impl Random {
@@ -19,8 +19,8 @@ impl Random {
     }
 }
 
-/// Towers that do not touch one another, of point masses on one another with some contacts each, pushed at
-/// random. The first of those without mass loses its top.
+/// Separate stacks of point masses with several contacts each and random loads. The first stack
+/// with `massless` blocks is missing its top load.
 fn towers(n: usize, massless: impl Fn(usize) -> bool) -> ConeProgram {
     let mut random = Random(7);
     let mut program = ConeProgram::new();
@@ -44,7 +44,7 @@ fn towers(n: usize, massless: impl Fn(usize) -> bool) -> ConeProgram {
         let below = (body % BLOCKS > 0).then(|| body as u32 - 1);
         let sides: Vec<u32> = [Some(body as u32), below].into_iter().flatten().collect();
         for _ in 0..CONTACTS {
-            // normals that lean a little
+            // normals that deviate slightly from the vertical
             let (a, b) = (0.1 * random.next(), 0.1 * random.next());
             let rows = [[1.0, a, b], [-a, 1.0, 0.0], [-b, 0.0, 1.0]];
             let mut contact = program.push_cone(Cone::Edges(&edges), 3, &sides);
@@ -66,7 +66,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let mut out = Solution::default();
         let settings = Settings { threads, ..Settings::default() };
         let mut solver = ConeSolver::new();
-        // twice: memory of the first solve changes nothing
+        // solve twice: memory of the first solve does not affect the second
         solver.solve(&program, None, &settings, &mut out);
         solver.solve(&program, None, &settings, &mut out);
         assert_eq!(out.status, Status::Solved, "{:?}", out.residuals);

@@ -1,4 +1,5 @@
-//! Uniqueness and existence: Proposition 1 and Theorem 1 of Trinkle05, and what has no answer.
+//! Uniqueness and existence: Proposition 1 and Theorem 1 of Trinkle05, and programs without a
+//! solution.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -19,7 +20,8 @@ fn solve(p: &FrictionProgram) -> CoulombSolution {
     out
 }
 
-/// A particle on a floor under a force, with a fence at `x ≥ fence` that moves along y at 1 if there is one.
+/// A particle on a floor under a force. With `fence`, there is a fence at `x ≥ fence` that moves
+/// along y at 1 m/s.
 fn particle(
     friction: Friction<'_>,
     fence: Option<(Friction<'_>, f64)>,
@@ -80,7 +82,7 @@ fn friction_makes_the_motion_unique() {
 
 #[test]
 fn all_of_its_friction_used_up_the_particle_may_start_to_slide() {
-    // passes Trinkle05 (32), which omits the cost of friction; (29) is flat for every x ≥ 0
+    // satisfies Trinkle05 (32), which omits the cost of friction; but (29) is constant for x ≥ 0
     for friction in [ROUND, DIAMOND, BOX] {
         let p = particle(friction, None, [0.5 * WEIGHT, 0.0, -WEIGHT]);
         let out = solve(&p);
@@ -89,17 +91,18 @@ fn all_of_its_friction_used_up_the_particle_may_start_to_slide() {
             panic!("{friction:?}: it may slide")
         };
         assert!((d[0] - 1.0).abs() < 1e-9 && d[2].abs() < 1e-9, "{friction:?}: {d:?}");
-        // round cones and the diamond's corner leave x alone; a side of the box leaves a half-plane of y too
+        // round cones and the diamond's corner leave only x undetermined; a side of the box also a
+        // half-plane of y
         if friction == ROUND {
             assert!(d[1].abs() < 1e-9, "{d:?}");
         }
-        // the cost is the same there, at the same normal forces
+        // the cost is constant along the direction, at the same normal forces
         let at = |s: f64| {
             let x: Vec<f64> = out.x.iter().zip(&d).map(|(x, d)| x + s * d).collect();
             p.work(&x, &[WEIGHT])
         };
         assert!((at(0.0) - at(0.7)).abs() < 1e-12, "{friction:?}");
-        // a little less, and it stays
+        // with a slightly smaller load the particle stays
         let p = particle(friction, None, [0.499 * WEIGHT, 0.0, -WEIGHT]);
         assert_eq!(Uniqueness::new().motion(&p, &solve(&p)), Motion::Unique, "{friction:?}");
     }
@@ -107,7 +110,8 @@ fn all_of_its_friction_used_up_the_particle_may_start_to_slide() {
 
 #[test]
 fn a_corner_of_a_diamond_leaves_the_slip_its_direction() {
-    // pushed without friction: any direction within the corner's normals, along one the round cone
+    // pushed by a fence without friction: the direction of slip is any within the normal cone of a
+    // corner, and unique for the round cone
     let fence = Some((Friction::None, 0.1));
     let p = particle(DIAMOND, fence, [0.0, 0.0, -WEIGHT]);
     assert!(matches!(Uniqueness::new().motion(&p, &solve(&p)), Motion::Free { .. }));
@@ -117,7 +121,8 @@ fn a_corner_of_a_diamond_leaves_the_slip_its_direction() {
 
 #[test]
 fn diamond_and_box_are_different_models() {
-    // along the diagonal the box holds √2 times what the disc does, the diamond 1/√2
+    // along the diagonal the friction limit of the box is √2 times that of the disc, that of the
+    // diamond 1/√2
     let push = |friction, share: f64| {
         let f = share * 0.5 * WEIGHT / 2f64.sqrt();
         solve(&particle(friction, None, [f, f, -WEIGHT])).outcome
@@ -128,7 +133,7 @@ fn diamond_and_box_are_different_models() {
     }
 }
 
-/// Theorem 1, both ways, on one answer; whether its multipliers were the same.
+/// Checks Theorem 1 in both directions on one solution. Returns whether the multipliers agree.
 fn theorem(
     p: &FrictionProgram,
     out: &CoulombSolution,
@@ -138,15 +143,16 @@ fn theorem(
     let lambda_n: Vec<f64> = (0..p.n_contacts()).map(|i| out.lambda[p.rows_of(i).start]).collect();
     let status = work.solve(p, &lambda_n);
     if status != Status::Solved {
-        // round cones at their limit are hard for any solver
+        // round cones at their limit are ill-conditioned for any solver
         return false;
     }
-    // another minimiser may lie far along a direction of no cost: errors are shares of its own speeds
+    // another minimiser may be far away along a direction without cost: errors are relative to its
+    // own speeds
     let scale = force * work.x.iter().fold(speed, |m, x| m.max(x.abs()));
-    // the answer is optimal for (29) at its own normal forces
+    // the solution is optimal for (29) at its own normal forces
     let cost = p.work(&out.x, &lambda_n);
     assert!((cost - work.cost).abs() < 1e-7 * scale, "{cost} is not {}", work.cost);
-    // and where the optimum's multipliers are the normal forces, it is an answer
+    // conversely, if the optimum's multipliers equal the normal forces, it is a solution
     let same = (0..p.n_contacts()).all(|i| {
         let at = p.rows_of(i).start;
         (work.lambda[at] - lambda_n[i]).abs() <= 1e-7 * scale
@@ -188,7 +194,7 @@ fn exact_answers_are_optimal_at_their_own_normal_forces() {
             let force = out.lambda.iter().fold(1.0_f64, |m, l| m.max(l.abs()));
             let speed = out.u.iter().chain(&out.x).fold(1.0_f64, |m, u| m.max(u.abs()));
             if speed > 1e6 {
-                // a block of deficient rank, whose rounding is all that resists
+                // a rank-deficient block, on which only rounding acts
                 continue;
             }
             solved += 1;
@@ -202,7 +208,7 @@ fn exact_answers_are_optimal_at_their_own_normal_forces() {
 
 #[test]
 fn the_fixed_point_over_normal_forces_has_the_slope_of_the_paper() {
-    // a fence pushes the particle: lambda_n of the fence → (29) → its multiplier
+    // a fence pushes the particle: map lambda_n of the fence → (29) → its multiplier
     for mu in [0.5, 0.9, 1.5] {
         let rubs = [mu];
         let p = particle(ROUND, Some((Friction::Round(&rubs), 0.01)), [0.0, 0.0, -WEIGHT]);
@@ -218,7 +224,7 @@ fn the_fixed_point_over_normal_forces_has_the_slope_of_the_paper() {
         let slope = (map(exact + step) - map(exact - step)) / (2.0 * step);
         assert!((slope + mu * mu).abs() < 1e-3, "mu {mu}: slope {slope}");
         assert!((map(exact) - exact).abs() < 1e-6);
-        // damped by 1/(1 + mu²) it gets there whatever mu is
+        // damped by 1/(1 + mu²), the iteration converges for any mu
         let mut lambda = exact + 0.3;
         for _ in 0..8 {
             lambda += (map(lambda) - lambda) / (1.0 + mu * mu);
@@ -229,7 +235,7 @@ fn the_fixed_point_over_normal_forces_has_the_slope_of_the_paper() {
 
 #[test]
 fn what_has_no_answer_says_why() {
-    // pushed past a wall: both crush it
+    // pushed past a wall: the gaps of both are inconsistent
     let mut p = particle(ROUND, Some((Friction::Round(&[0.5]), 0.2)), [0.0, 0.0, -WEIGHT]);
     let mut wall = p.push_contact(Friction::Round(&[0.3]), &[0]);
     wall.J(0, 0)[0] = -1.0;
@@ -240,7 +246,7 @@ fn what_has_no_answer_says_why() {
     assert!(weights[0].abs() < 1e-9 && (weights[1] - weights[2]).abs() < 1e-9, "{weights:?}");
     assert!(out.refutation.expect("a proof").holds(&p));
     for friction in [ROUND, DIAMOND] {
-        // pulled up, or aside by more than friction holds
+        // pulled upwards, or sideways by more than the friction limit
         for force in [[0.0, 0.0, 1.0], [0.6 * WEIGHT, 0.0, -WEIGHT]] {
             let p = particle(friction, None, force);
             let out = solve(&p);
@@ -258,8 +264,9 @@ fn what_has_no_answer_says_why() {
 
 #[test]
 fn a_rod_that_slides_into_its_own_friction_jams() {
-    // a leaning rod's tip on a conveyor: the slip presses the tip into the belt by more than it lifts it.
-    // u_n = x, the tip's height by the rod's turn; friction turns it by mu lambda_n the wrong way
+    // tip of a leaning rod on a conveyor: slip closes the gap faster than normal force opens it.
+    // u_n = x is the height of the tip, and friction acts on x with the sign opposite to the normal
+    // force.
     let mut p = FrictionProgram::new();
     p.reset([1]);
     p.c(0)[0] = 1.0;
@@ -297,7 +304,8 @@ fn numbers_that_are_none_give_up() {
 
 #[test]
 fn answers_scale_with_their_units() {
-    // forces and lengths by a million up or down: the same answer in other units
+    // forces and lengths in units up to a million times larger or smaller: the same solution in
+    // other units
     let mut s = Samples::new(500);
     let mut checked = 0;
     for k in 0..200 {

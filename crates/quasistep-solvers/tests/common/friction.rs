@@ -1,25 +1,25 @@
-//! Seeded friction programs, and checks of their answers that share no code with the solvers.
+//! Seeded friction programs, and checks of their solutions that share no code with the solvers.
 
 use super::Samples;
 use quasistep_solvers::{
     CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, PairSide, Refutation,
 };
 
-/// What a sample may contain.
+/// Distribution of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// Most bodies, and most variables of one.
+    /// Largest number of blocks; the next field is the largest number of variables of one.
     pub bodies: usize,
     pub dim: usize,
     pub contacts: usize,
-    /// Tangential rows, 1 or 2, and directions on them.
+    /// Number of tangential rows, 1 or 2; the next field is the number of directions.
     pub tangents: usize,
     pub directions: usize,
-    /// Chance of a body without curvature.
+    /// Probability of a block without curvature.
     pub massless: f64,
-    /// Powers of ten by which forces and lengths are scaled up or down.
+    /// Forces and lengths are scaled by powers of ten up to this exponent, up or down.
     pub decades: f64,
-    /// Chance of a spring with a limit on a variable.
+    /// Probability of a Huber term on a variable.
     pub springs: f64,
     pub round: bool,
 }
@@ -40,11 +40,11 @@ impl Recipe {
         Self { bodies: 3, dim: 6, contacts: 6, tangents: 2, directions: 4, ..Self::PLANAR };
 }
 
-/// One contact, as it was written into a program.
+/// Data of one contact.
 #[derive(Clone, Debug)]
 pub struct Written {
     pub blocks: Vec<usize>,
-    /// Row-major over the columns of its blocks.
+    /// Jacobian: rows over the columns of the contact's blocks.
     pub J: Vec<Vec<f64>>,
     pub b: Vec<f64>,
     /// Edges of the pyramid; empty if round.
@@ -52,7 +52,7 @@ pub struct Written {
     pub mu: f64,
 }
 
-/// A program that remembers its numbers.
+/// A program together with its data.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     pub program: FrictionProgram,
@@ -60,12 +60,13 @@ pub struct Sample {
     pub P: Vec<f64>,
     pub c: Vec<f64>,
     pub contacts: Vec<Written>,
-    /// Unit of force and of rates.
+    /// Units of force and of rates.
     pub force: f64,
     pub length: f64,
 }
 
-/// Draws a sample: contacts of few kinds, many of them touching, doubled, or walls of one slot.
+/// Draws a sample. Contacts are of few kinds; many are active, duplicated, or opposite walls of a
+/// slot.
 pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
     let force = 10f64.powf(r.decades * s.signed());
     let length = 10f64.powf(r.decades * s.signed());
@@ -89,7 +90,8 @@ pub fn friction_problem(s: &mut Samples, r: &Recipe) -> Sample {
 }
 
 impl Sample {
-    /// Cost of a block with `dim` variables from `first` on, massless or of random rank.
+    /// Draws the cost of a block with `dim` variables from index `first` on, zero or of random
+    /// rank.
     fn draw_block(&mut self, s: &mut Samples, r: &Recipe, k: usize, (dim, first): (usize, usize)) {
         let (n, force, length) = (self.n, self.force, self.length);
         let massless = s.uniform() < r.massless;
@@ -125,14 +127,14 @@ impl Sample {
         let width: usize = blocks.iter().map(|b| dims[*b]).sum();
         let k = 1 + r.tangents;
         let few = s.uniform() < 0.5;
-        // few distinct values, so that rows depend on each other exactly
+        // few distinct values, so that rows are exactly dependent
         let mut entry = || if few { (s.below(3) as f64) - 1.0 } else { s.signed() };
         let mut J: Vec<Vec<f64>> = (0..k).map(|_| (0..width).map(|_| entry()).collect()).collect();
         let offset = self.draw_offset(s, k);
         if kind < 0.3
             && let Some(last) = self.contacts.last()
         {
-            // the other wall of a slot, or one contact twice
+            // the opposite wall of a slot, or a duplicate contact
             blocks.clone_from(&last.blocks);
             J.clone_from(&last.J);
             if kind < 0.15 {
@@ -143,7 +145,7 @@ impl Sample {
         self.push_contact(r, dims, (blocks, J, offset, mu));
     }
 
-    /// Offsets of `k` rows: open, closed or overlapping; some slide.
+    /// Draws the offsets of `k` rows: open, closed or overlapping; some with prescribed slip.
     fn draw_offset(&self, s: &mut Samples, k: usize) -> Vec<f64> {
         let mut offset = vec![0.0; k];
         let gap = s.uniform();
@@ -200,7 +202,7 @@ impl Sample {
         self.contacts.push(Written { blocks, J, b: offset, edges, mu });
     }
 
-    /// This sample with forces and lengths of other sizes.
+    /// Converts this sample to other units of force and length.
     pub fn in_units(&self, force: f64, length: f64) -> Self {
         let n = self.n;
         let mut other = self.clone();
@@ -209,7 +211,7 @@ impl Sample {
         other.P.iter_mut().for_each(|v| *v *= force / length);
         other.c.iter_mut().for_each(|v| *v *= force);
         let p = &mut other.program;
-        // one block: which variables belong together makes no difference to the answer
+        // a single block: the block structure must not affect the solution
         p.reset([n]);
         for i in 0..n {
             p.P(0, i).copy_from_slice(&other.P[i * n..(i + 1) * n]);
@@ -234,7 +236,7 @@ impl Sample {
         other
     }
 
-    /// Jacobians over all variables.
+    /// Extends Jacobians to all variables.
     fn widen(&mut self, dims: &[usize], firsts: &[usize]) {
         for contact in &mut self.contacts {
             for row in &mut contact.J {
@@ -251,7 +253,7 @@ impl Sample {
         }
     }
 
-    /// Checks Coulomb's law, written down once more.
+    /// Checks Coulomb's law by independent code.
     pub fn check(&self, s: &CoulombSolution, tolerance: f64) -> Result<(), String> {
         let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         let size =
@@ -300,7 +302,7 @@ impl Sample {
                 }
             } else {
                 let h = contact.edges.iter().map(|e| -dot(e, v)).fold(0.0, f64::max);
-                // by the supporting lines of many directions
+                // test the supporting lines of many directions
                 for step in 0..64 {
                     let (sin, cos) = (std::f64::consts::TAU * f64::from(step) / 64.0).sin_cos();
                     let d = [cos, sin];
@@ -329,7 +331,7 @@ impl Sample {
         Ok(())
     }
 
-    /// Checks a refutation, written down once more.
+    /// Checks a certificate by independent code.
     pub fn check_refutation(&self, r: &Refutation) -> Result<(), String> {
         let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         match r {
@@ -406,7 +408,7 @@ impl Sample {
                         return Err(format!("constant of a case: {constant:e}"));
                     }
                 }
-                // the shares of all cases, 2^-held, add up to everything
+                // the fractions 2^-held of all cases add up to 1
                 let shares: f64 =
                     proof.cases.iter().map(|c| 0.5f64.powi(c.held.len() as i32)).sum();
                 if (shares - 1.0).abs() > 1e-9 {
@@ -418,7 +420,7 @@ impl Sample {
     }
 }
 
-/// The numbers of a problem.
+/// Dense matrix and vector of a complementarity problem.
 pub struct Dense {
     pub M: Vec<f64>,
     pub q: Vec<f64>,
@@ -431,8 +433,8 @@ pub fn dense(lcp: &mut Lcp) -> Dense {
     Dense { M, q: lcp.q().to_vec(), free: lcp.n_free() }
 }
 
-/// Checks a solution of the complementarity problem of `sample` by its own rows: each by its terms, and where
-/// these all but vanish by a tenth of the largest force or rate.
+/// Checks a solution of the complementarity problem of `sample`. Each row is compared with its own
+/// terms, or where these nearly vanish with a tenth of the largest force or rate.
 pub fn check_lcp(
     sample: &Sample,
     lcp: &mut Lcp,
@@ -442,7 +444,8 @@ pub fn check_lcp(
     let Dense { M, q, free } = dense(lcp);
     let n = q.len();
     let v: Vec<f64> = s.x.iter().chain(&s.z).copied().collect();
-    // slip multipliers have rows of forces and values of rates, the other pairs the other way around
+    // slip multipliers have rows in units of force and values in units of rates; other pairs vice
+    // versa
     let slips = |i: usize| i >= free && M[i * n..i * n + free].iter().all(|v| *v == 0.0);
     let (mut force, mut speed) = (sample.force, sample.length);
     for i in free..n {

@@ -1,27 +1,27 @@
-//! Seeded problems that are hard on purpose, and proofs of the answers to them.
+//! Seeded hard problems, and checks of their solutions.
 
 use super::{Problem, Samples};
 use quasistep_solvers::{Saturation, Solution, Status};
 
-/// What a sample may contain.
+/// Distribution of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// Most variables.
+    /// Largest number of variables.
     pub n: usize,
-    /// Powers of ten by which variables and rows are scaled up or down.
+    /// Variables and rows are scaled by powers of ten up to this exponent, up or down.
     pub decades: f64,
-    /// Share of the variables without curvature.
+    /// Fraction of the variables without curvature.
     pub flat: f64,
-    /// True: rows and cost are built around a known optimum `x0` with many touching rows.
+    /// Whether rows and cost are constructed around a known optimum `x0` with many active rows.
     pub planted: bool,
-    /// Chance of a spring with a limit on a variable.
+    /// Probability of a Huber term on a variable.
     pub springs: f64,
 }
 
-/// A sample.
+/// A problem with known properties.
 pub struct Sample {
     pub problem: Problem,
-    /// Its optimal point, if planted.
+    /// Known optimum, if constructed around one.
     pub planted: Option<Vec<f64>>,
     /// Natural size of each variable.
     pub unit: Vec<f64>,
@@ -33,7 +33,7 @@ pub fn hard_problem(s: &mut Samples, r: &Recipe) -> Sample {
     let m = s.below(4 * n + 2);
     let scale: Vec<f64> = (0..n).map(|_| 10f64.powf(r.decades * s.signed())).collect();
     let mut p = Problem { n, P: vec![0.0; n * n], c: vec![0.0; n], ..Problem::default() };
-    // curvature of random rank on the variables that have any
+    // curvature of random rank on the curved variables
     let curved: Vec<bool> = (0..n).map(|_| s.uniform() >= r.flat).collect();
     for _ in 0..=s.below(2 * n) {
         let g: Vec<f64> = (0..n)
@@ -54,12 +54,12 @@ pub fn hard_problem(s: &mut Samples, r: &Recipe) -> Sample {
         if kind < 0.55 || rows.len() < 2 {
             for (v, size) in row.iter_mut().zip(&scale) {
                 if s.uniform() < 0.5 {
-                    // few distinct values, so that rows depend on each other exactly
+                    // few distinct values, so that rows are exactly dependent
                     *v = if s.uniform() < 0.5 { s.signed().signum() } else { s.signed() } / size;
                 }
             }
         } else if kind < 0.75 {
-            // a positive combination of two: redundant
+            // a positive combination of two rows: redundant
             let (a, b) = (s.below(rows.len()), s.below(rows.len()));
             for k in 0..n {
                 row[k] = rows[a][k] + 0.5 * rows[b][k];
@@ -67,7 +67,7 @@ pub fn hard_problem(s: &mut Samples, r: &Recipe) -> Sample {
         } else if kind < 0.85 {
             row.clone_from(&rows[s.below(rows.len())]);
         } else {
-            // the other wall of a slot, or of a wedge
+            // the opposite wall of a slot or of a wedge
             let a = s.below(rows.len());
             let lean = if s.uniform() < 0.5 { 0.0 } else { 0.1 };
             for k in 0..n {
@@ -79,7 +79,7 @@ pub fn hard_problem(s: &mut Samples, r: &Recipe) -> Sample {
     let mut force = vec![0.0; n];
     for row in &rows {
         let at: f64 = row.iter().zip(&x0).map(|(a, x)| a * x).sum();
-        // a bound of rounding's size would be a real, if tiny, contradiction
+        // a bound that is rounding would make the rows truly inconsistent, by a tiny amount
         let size: f64 = row.iter().zip(&x0).map(|(a, x)| (a * x).abs()).sum();
         let at = if at.abs() < 1e-14 * size { 0.0 } else { at };
         let touches = s.uniform() < 0.6;
@@ -125,12 +125,12 @@ pub fn hard_problem(s: &mut Samples, r: &Recipe) -> Sample {
     Sample { problem: p, planted, unit: scale }
 }
 
-/// Proves an answer from the problem's own data. `unit` are the natural sizes of the variables:
-/// they make balances of different units comparable.
+/// Verifies a solution or certificate from the problem's own data. `unit` holds the natural sizes
+/// of the variables, which make residuals in different units comparable.
 pub fn prove(p: &Problem, unit: &[f64], s: &Solution) -> Result<(), String> {
     let (n, m) = (p.n, p.b.len());
     let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-    // largest variable, in natural units
+    // largest variable in natural units
     let largest = |x: &[f64]| x.iter().zip(unit).fold(1e-6_f64, |m, (x, u)| m.max((x / u).abs()));
     let terms = |i: usize, size: f64| -> f64 {
         let (columns, values) = p.A.row(i);
@@ -141,7 +141,8 @@ pub fn prove(p: &Problem, unit: &[f64], s: &Solution) -> Result<(), String> {
             let mut g = Vec::new();
             p.qp().gradient(&s.x, &mut g);
             let size = largest(&s.x);
-            // costs and variables are of order one in natural units: below is rounding of the sample
+            // costs and variables have size 1 in natural units: smaller residuals are rounding of
+            // the sample
             let mut force = 1e-9_f64;
             for i in 0..n {
                 let sum: f64 = (0..n).map(|j| (p.P[i * n + j] * s.x[j]).abs()).sum();

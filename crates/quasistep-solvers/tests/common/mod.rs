@@ -1,5 +1,5 @@
-//! Problems that own their numbers, seeded samples, and checks of certificates.
-#![allow(dead_code)] // each test file uses its part
+//! Problems that own their data, seeded samples, and checks of certificates.
+#![allow(dead_code)] // each test file uses a part of this module
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -53,7 +53,7 @@ impl Problem {
         out
     }
 
-    /// This program as one block, every row a cone of its own.
+    /// This program as one block, with every row a cone of its own.
     pub fn cone_program(&self) -> ConeProgram {
         let mut program = ConeProgram::new();
         program.reset([self.n]);
@@ -74,7 +74,8 @@ impl Problem {
         }
         program
     }
-    /// Answers of all solvers, cold, and of the one with warm starts from its own answer and from all rows.
+    /// Solutions of all solvers from a cold start, and of the dense solver warm-started from its
+    /// own solution and from all rows.
     pub fn solve_by_all(&self) -> [Solution; 4] {
         let program = self.cone_program();
         let cones = |warm: Option<&[f64]>| {
@@ -123,8 +124,8 @@ impl Samples {
     }
 }
 
-/// A contact-like problem: bodies of six dofs, some without mass, contacts with four edge rows each,
-/// many of them doubled or dependent; scaled by `scale`. Feasible: `x = 0` satisfies every row.
+/// Contact-like problem: blocks of six variables, some without curvature, contacts with four edges
+/// each, many of them duplicated or dependent. It is scaled by `scale`, and `x = 0` is feasible.
 pub fn contact_problem(
     s: &mut Samples,
     bodies: usize,

@@ -1,25 +1,27 @@
-//! Seeded contact programs whose rows depend on one another, as functions of parameters that keep them so.
+//! Seeded contact programs with dependent rows, as functions of parameters that preserve the
+//! dependence.
 
 use super::Samples;
 use quasistep_solvers::{Cone, ConeProgram, ConeSolver, Saturation, Settings, Solution, Status};
 
-/// Parameters of a program: every one may be changed alone.
+/// Parameters of a program; each may be varied independently.
 #[derive(Clone, Debug)]
 pub struct Patches {
     pub round: bool,
     pub dims: Vec<usize>,
-    /// Square roots of the blocks of the cost, `dim × dim` each.
+    /// Square roots `R` of the blocks of the cost, `dim × dim` each.
     pub roots: Vec<Vec<f64>>,
     pub c: Vec<Vec<f64>>,
     pub touching: Vec<Patch>,
     pub saturations: Vec<Saturation>,
 }
 
-/// Points of one body on another, or on the ground: their speeds are those of a rigid body, `T (M v − beta)`.
+/// Contact points of one rigid block on another, or on the ground. Their rates are those of a rigid
+/// body, `T (M v − beta)`.
 #[derive(Clone, Debug)]
 pub struct Patch {
     pub sides: Vec<u32>,
-    /// `6 × dim` per side.
+    /// `6 × dim` for each side.
     pub M: Vec<Vec<f64>>,
     pub beta: [f64; 6],
     pub mu: f64,
@@ -75,7 +77,7 @@ impl Patches {
         Self { round, dims, roots, c, touching: patches, saturations }
     }
 
-    /// This program with every parameter moved by `h` times a random direction of a seed.
+    /// This program with all parameters moved by `h` times a random direction drawn from `seed`.
     pub fn moved(&self, seed: u64, h: f64) -> Self {
         let mut s = Samples::new(seed);
         let mut to = self.clone();
@@ -108,7 +110,7 @@ impl Patches {
         }
         for patch in &self.touching {
             for [x, y] in &patch.points {
-                // speed of a point along z, x, y from (omega, v)
+                // velocity of a point along z, x, y from (omega, v)
                 let T = [
                     [*y, -x, 0.0, 0.0, 0.0, 1.0],
                     [0.0, 0.0, -y, 1.0, 0.0, 0.0],
@@ -136,7 +138,7 @@ impl Patches {
     }
 }
 
-/// Calls `f` with every entry of the data of three programs of one layout.
+/// Calls `f` with corresponding entries of the data of three programs with equal layout.
 pub fn each_entry(
     to: &mut ConeProgram,
     [a, b]: [&ConeProgram; 2],
@@ -175,15 +177,16 @@ pub fn each_entry(
     }
 }
 
-/// Sum of the products of all entries.
+/// Inner product of the data of two programs.
 pub fn dot(a: &ConeProgram, b: &ConeProgram) -> f64 {
     let mut sum = 0.0;
     each_entry(&mut a.clone(), [a, b], |_, a, b| sum += a * b);
     sum
 }
 
-/// The largest `t` with a point where every slack of a pyramid is at least `t`, up to a thousand: 0 if the cones leave no
-/// room between them. Round cones are asked for the pyramids inside them that have edges along the axes.
+/// Largest `t` for which a point exists where every slack of a pyramid is at least `t`, capped at a
+/// thousand. It is 0 if no point is strictly feasible. Round cones are replaced by inscribed
+/// pyramids with edges along the axes.
 pub fn room(p: &ConeProgram) -> f64 {
     let mut wide = ConeProgram::new();
     wide.reset((0..p.n_blocks()).map(|b| p.c_of(b).len()).chain([1]));
