@@ -1,5 +1,5 @@
-#![allow(non_snake_case)] // P and A are the letters of the solvers
-//! Clarabel as the independent check of step problems.
+#![allow(non_snake_case)] // P and A follow the notation of the solvers
+//! Clarabel as an independent reference for step problems.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
@@ -7,20 +7,20 @@ use clarabel::solver::{
 };
 use quasistep_solvers::Qp;
 
-/// Clarabel's answer to a step problem.
+/// Clarabel's solution of a step problem.
 #[derive(Clone, Debug)]
 pub struct OracleAnswer {
-    /// The point, length `n`.
+    /// Minimiser, length `n`.
     pub x: Vec<f64>,
-    /// Value of the whole cost there, Huber terms included, in J.
+    /// Cost at the minimiser, Huber terms included, in J.
     pub cost: f64,
-    /// Clarabel's own word.
+    /// Status that Clarabel returned.
     pub status: SolverStatus,
-    /// Tolerance it was asked for.
+    /// Tolerance that was requested.
     pub tolerance: f64,
 }
 
-/// Cost of `x`, Huber terms included.
+/// Cost at `x` (length `n`), Huber terms included, in J.
 pub fn cost(qp: &Qp<'_>, x: &[f64]) -> f64 {
     let n = qp.n;
     let mut total = 0.0;
@@ -39,12 +39,13 @@ pub fn cost(qp: &Qp<'_>, x: &[f64]) -> f64 {
     total
 }
 
-/// Solves the problem as tightly as Clarabel can: on degenerate problems an interior point may run out
-/// of digits, and is asked for fewer then. A Huber cost becomes its spring with two slacks `s± ≥ 0`.
+/// Solves the problem with the smallest tolerance that Clarabel reaches. On degenerate problems an
+/// interior point method may run out of digits; the tolerance is then relaxed. A Huber term is
+/// written with two slacks `s± ≥ 0`.
 ///
 /// # Panics
 ///
-/// If Clarabel refuses the settings or the matrices.
+/// If Clarabel rejects the settings or the matrices.
 pub fn solve(qp: &Qp<'_>) -> OracleAnswer {
     let mut answer = solve_to(qp, 1e-12);
     for tolerance in [1e-10, 1e-8] {
@@ -122,10 +123,10 @@ fn solve_to(qp: &Qp<'_>, tolerance: f64) -> OracleAnswer {
     OracleAnswer { cost: cost(qp, &x), x, status: solver.solution.status, tolerance }
 }
 
-/// Size of the energies whose difference the cost is: `|½ xᵀPx| + |cᵀx|` and the Huber energies.
+/// Sum of the magnitudes of the cost's terms, `|½ xᵀPx| + |cᵀx|` and the Huber terms, in J.
 pub fn energy_scale(qp: &Qp<'_>, x: &[f64]) -> f64 {
     let linear: f64 = qp.c.iter().zip(x).map(|(c, x)| (c * x).abs()).sum();
     let quadratic = (cost(qp, x) - qp.c.iter().zip(x).map(|(c, x)| c * x).sum::<f64>()).abs();
-    // Clarabel's own absolute tolerance is 1e-12 J: energies below this cannot be told apart
+    // Clarabel's absolute tolerance is 1e-12 J, so smaller energies are not resolved
     (linear + quadratic).max(1e-4)
 }

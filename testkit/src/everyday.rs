@@ -1,4 +1,4 @@
-//! Worlds of everyday objects: the scenes of `tests/everyday` in any size, mass and friction.
+//! Worlds of everyday objects: the scenes of `tests/everyday`, scaled in size, mass and friction.
 
 use crate::hard_problems::Random;
 use std::path::PathBuf;
@@ -16,8 +16,11 @@ pub fn files() -> Vec<PathBuf> {
     files
 }
 
-/// World of a seed: its name, which says what was drawn, its scene, and keys of the scene with their values. The kind is the seed's
-/// remainder; size, mass, friction, cone, relaxation time and step size are drawn.
+/// Draws the world of a seed. Returns its name, which lists what was drawn, its scene, and keys of
+/// the scene with their values.
+///
+/// The scene is chosen by the seed modulo the number of scenes. Size, mass, friction, cone,
+/// relaxation time and step size are random.
 ///
 /// # Panics
 ///
@@ -26,7 +29,7 @@ pub fn world(seed: u64) -> (String, String, Vec<(String, String)>) {
     let files = files();
     let path = &files[seed as usize % files.len()];
     let mut random = Random::new(seed);
-    // lengths of 1 mm to 100 m, masses of some grams to 10 t
+    // lengths of 1 mm to 100 m, masses of a few grams to 10 t
     let scale = Scale {
         length: random.decade(-3.0, 2.0),
         mass: random.decade(-5.0, 1.0),
@@ -43,19 +46,20 @@ pub fn world(seed: u64) -> (String, String, Vec<(String, String)>) {
     (name, scale.apply(&text), changes.to_vec())
 }
 
-/// What multiplies the numbers of a world.
+/// Factors by which the numbers of a scene are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// Lengths and speeds.
+    /// Factor of lengths and speeds.
     pub length: f64,
-    /// Masses. Stiffness grows with it such that springs stretch by the same share of the length.
+    /// Factor of masses. Stiffness is scaled so that the deflection of springs relative to lengths
+    /// does not change.
     pub mass: f64,
-    /// Coefficients of friction.
+    /// Factor of coefficients of friction.
     pub friction: f64,
 }
 
 impl Scale {
-    /// The factor of a key's numbers. `turns` is true for keys of a hinge.
+    /// Factor of the numbers of a key. `turns` is true for keys of a hinge.
     fn factor(self, key: &str, turns: bool) -> Option<f64> {
         let Self { length, mass, friction } = self;
         match key {
@@ -71,16 +75,16 @@ impl Scale {
         }
     }
 
-    /// A scene of `tests/everyday` with its numbers multiplied; the size of its step stays.
+    /// Scales the numbers of a scene of `tests/everyday`, except its step size.
     pub fn apply(self, text: &str) -> String {
         let hinges: Vec<&str> = text.split("hinge: ").skip(1).filter_map(word).collect();
         text.lines().map(|line| self.apply_to_line(line, &hinges) + "\n").collect()
     }
 
-    /// One line with its numbers multiplied. `hinges` are the names of all hinges of the scene.
+    /// Scales the numbers of one line. `hinges` are the names of all hinges of the scene.
     fn apply_to_line(self, line: &str, hinges: &[&str]) -> String {
         if line.trim_start().starts_with("step:") {
-            // the size of a step is a time
+            // the step size is a time and is not scaled
             let (head, tail) = line.split_once("contact_margin").unwrap_or((line, ""));
             return format!("{head}{}", self.apply_to_line(&format!("contact_margin{tail}"), &[]));
         }

@@ -35,13 +35,13 @@ pub const SCENES: [&str; 19] = [
     "robots/peg_in_hole",
 ];
 
-/// Names of the scenes that are controlled, by `quasistep mpc`: their commands are plans, so they have no
-/// run of their own.
+/// Names of the scenes under control by `quasistep mpc`. Their commands are plans, so they cannot
+/// run without the controller.
 pub const CONTROLLED_SCENES: [&str; 4] =
     ["point_robot", "planar_hand", "planar_pusher", "pusher_slider_eight"];
 
-/// Names of scenes whose facts are held as they are shipped, and that no other suite runs: steps that take substeps have no
-/// derivatives as one program, and hands and two arms have long runs.
+/// Names of scenes whose facts are tested as shipped and which no other suite runs. Steps with
+/// substeps have no derivative as a single program; scenes of hands and of two arms run too long.
 pub const FACTS_ONLY: [&str; 9] = [
     "fall",
     "lift",
@@ -54,12 +54,12 @@ pub const FACTS_ONLY: [&str; 9] = [
     "robots/two_arms",
 ];
 
-/// Root of the checkout.
+/// Root of the repository.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Names of all scene files, those of public robots as `robots/name`, sorted.
+/// Names of all scene files, sorted. Those of public robots have the prefix `robots/`.
 ///
 /// # Panics
 ///
@@ -81,21 +81,21 @@ pub fn scene_files() -> Vec<String> {
 ///
 /// # Panics
 ///
-/// If it is one of `scenes/robots` and these are not here.
+/// If it is one of `scenes/robots` and the robots have not been fetched.
 pub fn scene_path(name: &str) -> PathBuf {
     if name.starts_with("robots/") {
-        // written when the robots are all there
+        // this file is written last, when all robots are complete
         let stamp = root().join("target/robots/version");
         assert!(stamp.is_file(), "{name} needs public robots: run `cargo xtask robots` once");
     }
     root().join("scenes").join(format!("{name}.yml"))
 }
 
-/// A shipped scene, with `--set`-style changes.
+/// Loads a shipped scene with changes as by `--set`.
 ///
 /// # Panics
 ///
-/// If the scene cannot be loaded: a shipped scene must.
+/// If the scene cannot be loaded.
 pub fn scene(name: &str, changes: &[(&str, &str)]) -> Scene {
     let changes: Vec<(String, String)> =
         changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -105,7 +105,8 @@ pub fn scene(name: &str, changes: &[(&str, &str)]) -> Scene {
     }
 }
 
-/// Keys and values of a scene for `convex` or `exact` friction in quasi-static steps, or for `dynamic` ones.
+/// Keys and values of a scene that select a formulation: `convex` or `exact` friction in
+/// quasi-static steps, or `dynamic` steps.
 pub fn law(word: &str) -> [(&'static str, &'static str); 2] {
     let (friction, motion) = match word {
         "convex" => ("convex", "quasi_static"),

@@ -1,16 +1,16 @@
-//! Small random control problems through contact, for comparison with every mode tried and with
-//! other solvers.
+//! Small random control problems through contact, for comparison with an enumeration of all modes
+//! and with other solvers.
 
-#![allow(non_snake_case)] // letters of MpcNote
+#![allow(non_snake_case)] // notation of MpcNote
 
 use quasistep_control::{Bounds, Cost, Lcs, Limits, Problem};
 
-/// A seeded stream of numbers.
+/// Seeded pseudorandom numbers.
 #[derive(Clone, Debug)]
 pub struct Stream(u64);
 
 impl Stream {
-    /// The stream of a seed.
+    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1))
     }
@@ -32,22 +32,23 @@ impl Stream {
     }
 }
 
-/// A problem and a start inside its bounds.
+/// A control problem and an initial state within its bounds.
 #[derive(Clone, Debug)]
 pub struct RandomProblem {
-    /// The problem.
+    /// The control problem.
     pub problem: Problem,
-    /// Where to plan from.
+    /// Initial state of the plan.
     pub x0: Vec<f64>,
 }
 
-/// The problem of a seed: a body in the plane among frictional walls, or pairs without meaning.
+/// Draws the problem of a seed: a point mass among frictional walls, or random complementarity
+/// pairs.
 pub fn random_problem(seed: u64) -> RandomProblem {
     let mut s = Stream::new(seed);
     if s.uniform() < 0.5 { among_walls(&mut s) } else { abstract_pairs(&mut s) }
 }
 
-/// Two walls, and four to six steps ahead: contact modes number millions.
+/// Draws a problem with two walls and four to six steps, which has millions of contact modes.
 pub fn larger_problem(seed: u64) -> RandomProblem {
     let mut s = Stream::new(seed);
     let mut sample = among(&mut s, 2);
@@ -55,8 +56,8 @@ pub fn larger_problem(seed: u64) -> RandomProblem {
     sample
 }
 
-/// The problem of a seed within a tenth of its state's bounds, which are soft, as are those of changes of inputs:
-/// many cannot be kept.
+/// Draws a problem with an initial state within a tenth of the state bounds. Bounds of states and
+/// of changes of inputs are soft, because many cannot be satisfied.
 pub fn soft_problem(seed: u64) -> RandomProblem {
     let mut sample = random_problem(seed);
     let bounds = &mut sample.problem.bounds;
@@ -71,7 +72,7 @@ fn identity(n: usize, value: f64) -> Vec<f64> {
     (0..n * n).map(|at| if at / n == at % n { value } else { 0.0 }).collect()
 }
 
-/// A point of mass 1 on two joints, one or two walls near it: MpcNote (6) to (9).
+/// Point mass of 1 kg on two joints, with one or two walls near it: MpcNote (6) to (9).
 fn among_walls(s: &mut Stream) -> RandomProblem {
     let walls = 1 + s.below(2);
     among(s, walls)
@@ -111,7 +112,7 @@ fn among(s: &mut Stream, walls: usize) -> RandomProblem {
             lcs.D[plus * n_x + axis + 2] = tangent[axis];
             lcs.D[minus * n_x + axis + 2] = -tangent[axis];
         }
-        // touching now and then
+        // touching with probability 0.2
         lcs.a[c] = if s.uniform() < 0.2 { 0.0 } else { 0.2 * s.uniform() };
         lcs.E[plus * n_gamma + slip] = 1.0;
         lcs.E[minus * n_gamma + slip] = 1.0;
@@ -144,8 +145,8 @@ fn among(s: &mut Stream, walls: usize) -> RandomProblem {
     RandomProblem { problem, x0 }
 }
 
-/// Dense matrices; `gamma` acts on its own rows with a positive definite matrix, at times none, so that some
-/// problems have no answer.
+/// Dense random matrices. `gamma` mostly acts on its own rows with a positive definite matrix,
+/// otherwise not at all, so that some problems have no solution.
 fn abstract_pairs(s: &mut Stream) -> RandomProblem {
     let (n_x, n_u, n_gamma) = (1 + s.below(3), 1 + s.below(2), 1 + s.below(3));
     let horizon = 1 + s.below(3);

@@ -1,5 +1,5 @@
-//! Random worlds in fast motion, and a check of the motion of a step by dense sampling: it knows shapes and
-//! configurations, and nothing of rows, margins or substeps.
+//! Random worlds in fast motion, and a check of each step's motion by dense sampling. The check
+//! uses shapes and configurations only, no contact rows, margins or substeps.
 
 use crate::hard_problems::Random;
 use quasistep::{
@@ -11,39 +11,40 @@ use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, ModelBuilder, WORLD};
 use std::sync::Arc;
 
-/// Fastest command and start velocity, in m/s.
+/// Largest speed of commands and initial velocities, in m/s.
 const SPEED: f64 = 5.0;
-/// Steps that each world takes.
+/// Number of steps of each world.
 const STEPS: usize = 4;
-/// Samples of a motion, at most; fewer where a twentieth of a shape's thickness is longer than what they are apart.
+/// Largest number of samples of a motion. Fewer suffice if samples are closer than a twentieth of
+/// the shape's thickness.
 const MOST_SAMPLES: usize = 2000;
-/// Rounding of the check itself, in m.
+/// Tolerance for rounding in the check itself, in m.
 const ROUNDING: f64 = 1e-7;
 
-/// A world and how it is stepped.
+/// A world, its initial state, parameters and commands.
 pub struct RandomWorld {
     /// The world.
     pub system: System,
-    /// Its start.
+    /// Initial state.
     pub start: State,
-    /// Its steps.
+    /// Step parameters.
     pub params: StepParams,
-    /// Commands, one for each step.
+    /// Commands, one vector for each step.
     pub commands: Vec<Vec<f64>>,
 }
 
-/// What a world's steps came to.
+/// Result of a world's steps.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
-    /// Certified steps.
+    /// Number of certified steps.
     pub steps: usize,
-    /// Those that took substeps, and all substeps.
+    /// Number of steps that took substeps; the next field counts their substeps.
     pub with_substeps: usize,
-    /// Substeps of all steps.
+    /// Total number of substeps of all steps.
     pub substeps: usize,
-    /// Why the next step was not taken.
+    /// Error of the step that ended the run, if any.
     pub error: Option<StepError>,
-    /// What is wrong with a certified step, in words.
+    /// Description of a violation in a certified step, if any.
     pub wrong: Option<String>,
 }
 
@@ -56,7 +57,7 @@ fn shape(random: &mut Random, size: f64) -> Shape {
         2 => Shape::Box { half: [0.5 * edge(random), 0.5 * edge(random), 0.02 * edge(random)] },
         3 => Shape::Capsule { radius: 0.2 * edge(random), half_length: 0.3 * edge(random) },
         4 => Shape::Cylinder { radius: 0.4 * edge(random), half_length: 0.4 * edge(random) },
-        // from pebbles to coins and needles
+        // flat, long or nearly round ellipsoids
         5 => Shape::Ellipsoid {
             radii: [
                 0.5 * edge(random),
@@ -86,12 +87,12 @@ fn rotation(random: &mut Random) -> Quat {
     Quat::from_axis_angle(Vec3::from(random.direction()), random.between(0.0, 3.0))
 }
 
-/// The world of a seed: 2 to 30 bodies of a size between 1 mm and 1 m, some driven, on a floor or in the air; steps of
-/// 1 ms to 1 s; commands that jump.
+/// Draws the world of a seed: 2 to 30 bodies of 1 mm to 1 m, some driven, on a floor or in the air;
+/// steps of 1 ms to 1 s; discontinuous commands.
 ///
 /// # Panics
 ///
-/// If a world cannot be built, which none is meant to be.
+/// If the world cannot be built, which would be an error of this function.
 #[expect(clippy::too_many_lines, reason = "draws every part of a world, each after those it needs")]
 pub fn random_world(seed: u64) -> RandomWorld {
     let random = &mut Random::new(seed);
@@ -100,7 +101,7 @@ pub fn random_world(seed: u64) -> RandomWorld {
     let mut builder = ModelBuilder::new();
     let (mut roles, mut geoms) = (vec![Role::Passive], Vec::new());
     let mut q: Vec<f64> = Vec::new();
-    // the joint of the body before, for chains
+    // the last joint, for kinematic chains
     let mut chain = None::<usize>;
     for k in 0..n_bodies {
         let shape = shape(random, size);
@@ -191,7 +192,8 @@ pub fn random_world(seed: u64) -> RandomWorld {
     .expect("a system");
     let cone = if random.chance(0.5) { Cone::Round } else { Cone::Pyramid(4) };
     let time_step = random.decade(-3.0, 0.0);
-    // a search for contact forces of many bodies that there may be none of is another test's business
+    // with many bodies, exact friction may search long for forces that do not exist; other tests
+    // cover that
     let formulation = match random.below(if n_bodies > 6 { 1 } else { 4 }) {
         3 => Formulation::exact(cone),
         1 => Formulation::dynamic(cone),
@@ -209,7 +211,7 @@ pub fn random_world(seed: u64) -> RandomWorld {
         relaxation: Relaxation::Step,
         ..StepParams::default()
     };
-    // no command leads farther in a step than the fastest motion does
+    // no command moves farther in a step than the fastest motion
     let farthest = (SPEED * time_step).min(20.0 * size);
     let far = random.decade(-3.0, 0.0) * farthest;
     let commands = (0..STEPS)
@@ -245,9 +247,11 @@ pub fn follow(world: &RandomWorld) -> Course {
     course
 }
 
-/// The first pair that overlaps along the motion of the last step of `work`, which began at `before`, by more than it may, in
-/// words. Surfaces that give way may overlap as far as the forces of the step press them in; in substeps as far as they like,
-/// since only the last one's forces are known.
+/// Describes the first pair of shapes whose overlap along the last step's motion exceeds the
+/// allowance; `None` if there is none. The step is in `work` and started at `before`.
+///
+/// Compliant surfaces may overlap as far as the step's contact forces compress them. With substeps
+/// their overlap is not limited, because only the last substep's forces are known.
 pub fn overlap_along(
     system: &System,
     before: &[f64],
@@ -298,7 +302,7 @@ pub fn overlap_along(
                 if first {
                     let allowed = max_overlap
                         .min(0.05 * geoms[i].shape.thickness().min(geoms[j].shape.thickness()));
-                    // a deep one may leave along a curve, in each part of the motion
+                    // a deep overlap may decrease along a curve, in each part of the motion
                     let deep = phi < -allowed - ROUNDING;
                     let deeper = 2.0_f64.powi(parts.len() as i32);
                     let limit = if deep { deeper * phi } else { -allowed };

@@ -1,5 +1,5 @@
-//! Random small worlds at rest or nearly so: shapes flush on a table or on one another, askew, apart or a little into one
-//! another, and pushers that come from the side.
+//! Random small worlds at rest or nearly so. Bodies lie flush on a table or on one another, are
+//! tilted, separated or slightly overlapping, and pushers approach from the side.
 #![allow(non_snake_case)] // monogram notation of frames
 
 use crate::hard_problems::Random;
@@ -13,10 +13,10 @@ use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, ModelBuilder, WORLD};
 use std::sync::Arc;
 
-/// Steps that a world takes.
+/// Number of steps of a world.
 const STEPS: usize = 8;
 
-/// The formulations that a world can be stepped with, by name.
+/// Names of the formulations with which a world can be stepped.
 pub const FORMULATIONS: [&str; 4] = ["convex", "exact", "dynamic", "midpoint"];
 
 fn shape(random: &mut Random, size: f64) -> Shape {
@@ -39,7 +39,7 @@ fn shape(random: &mut Random, size: f64) -> Shape {
     }
 }
 
-/// How a body lies: upright at any yaw, on its side, or askew.
+/// Random orientation: upright with any yaw, on its side, or tilted.
 fn rotation(random: &mut Random) -> Quat {
     let angle = if random.chance(0.5) { 0.0 } else { random.between(-3.0, 3.0) };
     let yaw = Quat::from_axis_angle(Vec3::Z, angle);
@@ -50,12 +50,12 @@ fn rotation(random: &mut Random) -> Quat {
     }
 }
 
-/// The world of a seed: 2 to 5 bodies of a size between 1 cm and 1 m in one or two piles on a plane or a table, and up to two
-/// pushers that move; `formulation` is one of [`FORMULATIONS`].
+/// Draws the world of a seed: 2 to 5 bodies of 1 cm to 1 m in one or two piles on a plane or a
+/// table, and up to two moving pushers. `formulation` is one of [`FORMULATIONS`].
 ///
 /// # Panics
 ///
-/// If a world cannot be built, which none is meant to be.
+/// If the world cannot be built, which would be an error of this function.
 #[expect(clippy::too_many_lines, reason = "a table of shapes, places and drives, drawn in turn")]
 pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
     let random = &mut Random::new(seed);
@@ -95,7 +95,7 @@ pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
         roles.push(role);
         geoms.push(Geom { name, body, X_BG: Pose::IDENTITY, shape, surface: Surface::sliding(mu) });
     };
-    // piles: each body on the highest point of the one below
+    // piles: each body is placed on the highest point of the one below
     let n_bodies = random.count(2, 5);
     let mut tops = [0.0, 0.0];
     for k in 0..n_bodies {
@@ -115,7 +115,7 @@ pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
         body(format!("b{k}"), JointKind::Free, Pose::IDENTITY, shape, mu, Role::Passive, &q0);
     }
     let n_pushers = random.below(3);
-    // no two of them from the same side: shapes in one place part along any normal
+    // pushers come from different sides, because the normal of coinciding shapes is arbitrary
     let first_side = random.below(3);
     for k in 0..n_pushers {
         let (way, at) = match (first_side + k) % 3 {

@@ -1,8 +1,10 @@
-//! Worlds told in another way: what must move alike, and how far it does.
+//! Transformed copies of a world that must move alike, and the difference of their motions.
 //!
-//! A [`World`] is a system taken apart, with its start and its commands. [`World::run`] tells it with bodies and shapes in
-//! another order and with other names, with A and B of every pair exchanged, shifted, turned, mirrored, or in other units.
-//! [`Run::difference`] holds the motions of two tellings against one another. Springs of frames and closed loops are not taken.
+//! A [`World`] is a system in editable form, with its initial state and its commands.
+//! [`World::run`] runs it after a [`Change`]: bodies and shapes in another order with other names,
+//! A and B of every pair exchanged, shifted, rotated, mirrored, or in other units.
+//! [`Run::difference`] compares the motions of two runs. Springs of frames and closed loops are not
+//! supported.
 #![allow(non_snake_case)] // monogram notation of frames
 
 use crate::hard_problems::Random;
@@ -17,33 +19,33 @@ use quasistep_model::{
 };
 use std::sync::Arc;
 
-/// Another way to tell a world.
+/// Transformation of a world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// Bodies and shapes in the order of this seed, with other names.
+    /// Order of bodies and shapes drawn from this seed, with other names.
     Order(u64),
-    /// Shapes in reverse order: A and B of every pair are exchanged.
+    /// Shapes in reverse order, so that A and B of every pair are exchanged.
     Exchanged,
-    /// Everything is so far away, in m.
+    /// Translation of the whole world, in m.
     Shifted(Vec3),
-    /// The unit of length is so much smaller, with everything that has it.
+    /// Factor by which the unit of length is smaller, for all quantities with lengths.
     Lengths(f64),
-    /// The unit of mass is so much smaller, with everything that has it.
+    /// Factor by which the unit of mass is smaller, for all quantities with masses.
     Masses(f64),
-    /// Everything is turned about the origin, gravity too.
+    /// Rotation of the whole world about the origin, gravity included.
     Turned(Quat),
-    /// Everything is mirrored, `y → −y`.
+    /// Reflection of the whole world, `y → −y`.
     Mirrored,
 }
 
 impl Change {
-    /// True if pyramids, whose edges are along axes of the world, move alike too.
+    /// Whether worlds with friction pyramids, whose edges lie along world axes, move alike too.
     pub fn keeps_pyramids(self) -> bool {
         !matches!(self, Self::Turned(_) | Self::Mirrored)
     }
 }
 
-/// A body with all that belongs to it.
+/// A body with its joint, shapes and inputs.
 #[derive(Clone, Debug)]
 struct Part {
     def: BodyDef,
@@ -51,43 +53,43 @@ struct Part {
     role: Role,
     instance: u32,
     q: Vec<f64>,
-    /// Velocity at the start, or nothing.
+    /// Velocity at the start; empty if there is none.
     v: Vec<f64>,
-    /// Of each step, what its joint is told; nothing for one that is not driven.
+    /// For each step the command of its joint; empty if the joint is not driven.
     commands: Vec<Vec<f64>>,
     rates: Vec<Vec<f64>>,
     tau: Vec<Vec<f64>>,
 }
 
-/// A world, its start and its commands, taken apart.
+/// A world in editable form, with its initial state and commands.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// Body 0 is the world.
+    /// All bodies; index 0 is the world.
     parts: Vec<Part>,
     geoms: Vec<Geom>,
     friction: Vec<FrictionException>,
     excluded: Vec<(usize, usize)>,
-    /// Of each step.
+    /// For each step the external wrench on each body.
     wrenches: Vec<Vec<Wrench>>,
-    /// How it is stepped.
+    /// Step parameters.
     pub params: StepParams,
 }
 
-/// Where bodies went.
+/// Motion of the bodies in a run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    /// Of each step, the pose of each body, in the order and the units of the first telling.
+    /// For each step the pose of each body, in the order and units of the original world.
     pub poses: Vec<Vec<Pose>>,
-    /// Number of steps from the start up to the first one whose report says that its motion may not be the only one.
+    /// Number of steps before the first one whose report states that its motion may not be unique.
     pub unique: usize,
-    /// Size of what moves, in m of the first telling.
+    /// Size of the moving bodies, in m of the original world.
     pub size: f64,
-    /// Which error ended the run, if one did.
+    /// Error that ended the run, if any.
     pub stopped: Option<String>,
 }
 
 impl World {
-    /// Takes a world apart that is driven by these inputs, one for each step.
+    /// Converts a system driven by these inputs, one for each step.
     ///
     /// # Panics
     ///
@@ -98,7 +100,7 @@ impl World {
         let part = |index: usize| {
             let body = model.body(index).clone();
             let commanded = system.commanded();
-            // what each step tells this joint
+            // commands of this joint in each step
             let slices = |all: fn(&StepInput) -> &[f64],
                           width: fn(&quasistep_model::Body) -> usize| {
                 let before = commanded.iter().take_while(|b| **b < index);
@@ -159,16 +161,16 @@ impl World {
         }
     }
 
-    /// Runs the world as it is told by `change`.
+    /// Runs the world after `change`.
     ///
     /// # Panics
     ///
-    /// If the other telling is no valid system.
+    /// If the transformed world is not a valid system.
     pub fn run(&self, change: Option<Change>) -> Run {
         self.run_with(change, &mut |_, _| {})
     }
 
-    /// [`run`](Self::run) that shows each step.
+    /// Like [`run`](Self::run), and calls a function after each step.
     pub fn run_with(
         &self,
         change: Option<Change>,
@@ -253,7 +255,7 @@ impl World {
     fn mapped_part(&self, part: &Part, map: &Map) -> Part {
         let Part { def, resistance, role, .. } = part;
         let dofs = dofs(&def.joint);
-        // N/m and N·m/rad, kg and kg·m² alike; N and N·m
+        // units of dofs: N/m or N·m/rad, kg or kg·m², N or N·m
         let unit = |k: usize| map.mass * if dofs[k] { map.length.powi(2) } else { 1.0 };
         let force = |k: usize| map.mass * if dofs[k] { map.length.powi(2) } else { map.length };
         let scaled = |values: &[f64], unit: &dyn Fn(usize) -> f64| -> Vec<f64> {
@@ -263,7 +265,7 @@ impl World {
             JointKind::Prismatic { .. } => map.length,
             _ => 1.0,
         };
-        // a free body of the world is where its coordinates say, else its frame is
+        // coordinates place a free body of the world; other bodies are placed by their frame
         let is_root = def.parent == WORLD && def.name != "world";
         let by_q = is_root && def.joint == JointKind::Free && def.X_PF == Pose::IDENTITY;
         let X_PF = if is_root && !by_q { map.world(&def.X_PF) } else { map.local(&def.X_PF) };
@@ -314,7 +316,7 @@ impl World {
         }
     }
 
-    /// Puts bodies and shapes in another order; returns which body stands at each place now.
+    /// Reorders bodies and shapes; returns the original index of each body.
     fn reorder(&mut self, change: Option<Change>) -> Vec<usize> {
         let n = self.parts.len();
         let mut bodies: Vec<usize> = (0..n).collect();
@@ -322,7 +324,7 @@ impl World {
         match change {
             Some(Change::Order(seed)) => {
                 let random = &mut Random::new(seed);
-                // any body whose parent stands already
+                // any body whose parent is already placed
                 let mut left: Vec<usize> = (1..n).collect();
                 bodies.truncate(1);
                 while !left.is_empty() {
@@ -399,7 +401,7 @@ impl World {
     }
 }
 
-/// Of each dof of a joint whether it turns.
+/// For each dof of a joint, whether it is a rotation.
 fn dofs(joint: &JointKind) -> &'static [bool] {
     match joint {
         JointKind::Fixed => &[],
@@ -411,7 +413,8 @@ fn dofs(joint: &JointKind) -> &'static [bool] {
     }
 }
 
-/// What a change does to the numbers of a world: mirror and scale everywhere, then turn and shift the world.
+/// Effect of a change on the numbers of a world: reflection and scaling everywhere, then rotation
+/// and translation of the world frame.
 struct Map {
     mirror: bool,
     length: f64,
@@ -443,7 +446,7 @@ impl Map {
         Vec3::new(v.x, self.sign() * v.y, v.z) * self.length
     }
 
-    /// Of what turns, without the scale of length.
+    /// Maps an axial vector, without the scale of length.
     fn axial(&self, a: Vec3) -> Vec3 {
         Vec3::new(self.sign() * a.x, a.y, self.sign() * a.z)
     }
@@ -460,7 +463,7 @@ impl Map {
         Pose::new(self.turn, self.shift) * self.local(X)
     }
 
-    /// Undoes [`world`](Self::world).
+    /// Inverse of [`world`](Self::world).
     fn back(&self, X: &Pose) -> Pose {
         let X = Pose::new(self.turn, self.shift).inverse() * *X;
         let p = self.vector(X.translation) * (1.0 / self.length.powi(2));
@@ -544,7 +547,8 @@ impl Map {
         }
     }
 
-    /// Generalised forces: as velocities, times mass and, of what turns, the square of length.
+    /// Maps generalised forces: like velocities, times the scale of mass, and for rotations also
+    /// the square of the scale of length.
     fn tau(&self, joint: &JointKind, tau: &[f64], by_q: bool) -> Vec<f64> {
         let mut out = self.v(joint, tau, by_q);
         for (x, turns) in out.iter_mut().zip(dofs(joint)) {
@@ -555,8 +559,9 @@ impl Map {
 }
 
 impl Run {
-    /// The largest difference between the poses of the bodies in two runs, as a share of the world's size or in rad, up to the
-    /// first step in which it exceeds `most`, and that step. Only steps count whose motion is the only one in both.
+    /// Largest difference between the poses of the bodies in two runs, as a share of the world's
+    /// size or in rad, up to the first step in which it exceeds `most`; and that step. Only steps
+    /// with unique motion in both runs count.
     pub fn difference(&self, other: &Self, most: f64) -> (f64, Option<usize>) {
         let n = self.unique.min(other.unique);
         let mut worst = 0.0_f64;

@@ -1,49 +1,51 @@
-//! Random worlds as scene files: what a seed makes is plain data that the command line runs, a test keeps and a fuzzer
-//! shrinks.
+//! Random worlds as scene files. A world is plain data that the command line runs, a test stores
+//! and a fuzzer shrinks.
 //!
-//! A [`Kind`] is a way in which bodies stand together; sizes, masses, formulation, cone, integration and step are drawn apart
-//! from it, so that every kind meets every way to step it. Maps are sorted by name, and names are such that parents come
-//! first: who renames models puts them in another order.
+//! A [`Kind`] is an arrangement of bodies. Sizes, masses, formulation, cone, integration and step
+//! size are drawn independently of it, so that every kind occurs with every way of stepping. Maps
+//! are sorted by name, and names are chosen so that parents come first. Renaming models changes
+//! their order.
 
 use crate::hard_problems::Random;
 use serde_json::{Map, Value, json};
 
-/// Steps that a world's scene lasts: most bodies have come to lie on others by then, so that warm starts, rest and sliding are
-/// stepped as well as falls.
+/// Number of steps of a world. By then most bodies have landed, so that falls, warm starts, rest
+/// and sliding all occur.
 pub const STEPS: usize = 40;
-/// Most work of a step, in multiply-adds: some 30 ms, a hundred times what a step of these worlds takes in the mean. Without it one
-/// world in twenty takes more time than the others together.
+/// Limit of work of a step, in multiply-adds: about 30 ms, a hundred times the mean of these
+/// worlds. Without it one world in twenty takes more time than all others together.
 const WORK: f64 = 1e8;
-/// One world in so many of its kind may work a hundred times as long, and is shorter.
+/// One world in this many of its kind has a hundred times the limit of work, and is shorter.
 const PATIENT: u64 = 64;
-/// Most bodies of a world: a step of more takes as long as hundreds of smaller worlds, and finds the same.
+/// Largest number of bodies of a world. Larger worlds take the time of hundreds of smaller ones and
+/// find no other errors.
 const MOST_BODIES: usize = 12;
-/// Largest drop from the first body's mass to another one's, in decades.
+/// Largest ratio of the first body's mass to another's, in decades.
 const MASS_DECADES: f64 = 3.0;
 
-/// How the bodies of a world stand together.
+/// Arrangement of the bodies of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Bodies in a loose grid above the ground, turned at random: most fall.
+    /// Bodies in a loose grid above the ground with random orientations; most fall.
     Heap,
-    /// Boxes and cylinders on one another, flush to the bit.
+    /// Boxes and cylinders stacked with exactly coinciding faces.
     Tower,
-    /// Two legs and a beam that lies on both.
+    /// Two legs, and a beam that lies on both.
     Arch,
-    /// Bodies between walls that move in on them.
+    /// Bodies between walls that close.
     Jam,
-    /// One mechanism of hinges, slides and balls, with a few bodies beside it.
+    /// One mechanism of hinges, slides and ball joints, with a few bodies beside it.
     Tree,
     /// Driven fingers around a body.
     Grasp,
     /// Bodies that overlap at the start.
     Overlaps,
-    /// Linkages that constraints close.
+    /// Linkages closed by constraints.
     Loop,
 }
 
 impl Kind {
-    /// All kinds, in the order of the seeds that draw them.
+    /// All kinds, in the order in which seeds select them.
     pub const ALL: [Self; 8] = [
         Self::Heap,
         Self::Tower,
@@ -56,7 +58,7 @@ impl Kind {
     ];
 }
 
-/// A world while it is drawn.
+/// A world under construction.
 struct Draft {
     random: Random,
     /// Typical length of a body, in m.
@@ -68,14 +70,14 @@ struct Draft {
     constraints: Vec<Value>,
 }
 
-/// The scene of a seed; its kind is the seed's remainder. Lengths are 1e-4 to 1e3 m, masses lie within six decades, steps
-/// last 1e-4 to 10 s.
+/// Draws the scene of a seed. Its kind is the seed modulo the number of kinds. Lengths are 1e-4 to
+/// 1e3 m, masses span six decades, steps last 1e-4 to 10 s.
 pub fn world(seed: u64) -> Value {
     let kind = Kind::ALL[(seed % Kind::ALL.len() as u64) as usize];
     let mut random = Random::new(seed);
-    // most scenes of users are about a hand's or an arm's size
+    // half of the scenes have the size of a hand or an arm
     let size = if random.chance(0.5) { random.decade(-2.0, 0.0) } else { random.decade(-4.0, 3.0) };
-    // between a feather's and a rock's density
+    // densities between those of a feather and of a rock
     let mass = random.decade(1.0, 4.0) * size.powi(3);
     let mut draft = Draft {
         random,
@@ -176,7 +178,8 @@ impl Draft {
         self.models.insert("ground".into(), ground);
     }
 
-    /// Mostly a coefficient, now and then with what else surfaces do.
+    /// Draws the friction of a surface: mostly a coefficient, sometimes other surface properties
+    /// too.
     fn friction(&mut self) -> Value {
         let random = &mut self.random;
         let mu = match random.below(6) {
@@ -247,7 +250,7 @@ impl Draft {
         self.models.insert(name, body);
     }
 
-    /// A free body of any shape.
+    /// Adds a free body of any shape.
     fn free_body(&mut self, xyz: [f64; 3], turned: bool) -> Value {
         let mut body = json!({"mass": self.any_mass(), "pose": {"xyz": xyz}});
         body["shape"] = self.shape();
@@ -270,10 +273,10 @@ impl Draft {
         }
     }
 
-    /// Heights are sums of edges: bottoms meet tops to rounding.
+    /// Adds a tower. Heights are sums of edges, so that faces coincide up to rounding.
     fn tower(&mut self) {
         let n = self.random.count(2, MOST_BODIES);
-        // whole numbers of a unit add up without rounding
+        // multiples of one unit add up without rounding
         let unit = self.size / 8.0;
         let alike = self.random.chance(0.5);
         let mut top = 0.0;
@@ -320,7 +323,8 @@ impl Draft {
         }
     }
 
-    /// A slide along `axis` that carries a box, driven by a spring or prescribed, and its command.
+    /// Adds a slide along `axis` that carries a box and is driven by a spring or prescribed, with
+    /// its command.
     fn pusher(&mut self, name: &str, xyz: [f64; 3], axis: [f64; 3], way: f64) {
         let s = self.size;
         let mut slide = json!({"slide": "x", "axis": axis});
@@ -398,7 +402,7 @@ impl Draft {
         }
     }
 
-    /// The joint `name` of a link, and its command if it is driven.
+    /// Joint `name` of a link, and its command if it is driven.
     fn joint(&mut self, name: &str, force: f64) -> (Value, Option<Value>) {
         let s = self.size;
         let axis = if self.random.chance(0.5) {
@@ -412,7 +416,7 @@ impl Draft {
             return (json!("ball"), None);
         }
         let hinge = self.random.chance(0.6);
-        // a torque per rad, a force per m
+        // torque per rad for a hinge, force per m for a slide
         let stiff = if hinge { force * s } else { force / s };
         let mut joint = json!({"axis": axis});
         joint[if hinge { "hinge" } else { "slide" }] = json!(name);
@@ -462,7 +466,8 @@ impl Draft {
         }
     }
 
-    /// A crank, a coupler and a rocker, closed by a pin; and a coupling of two joints now and then.
+    /// Adds a crank, a coupler and a rocker that a pin closes, and sometimes a coupling of two
+    /// joints.
     fn linkage(&mut self) {
         let s = self.size;
         let force = self.mass * 9.81;

@@ -19,8 +19,8 @@ impl Random {
     }
 }
 
-/// Separate stacks of point masses with several contacts each and random loads. The first stack
-/// with `massless` blocks is missing its top load.
+/// Separate stacks of point masses with several contacts each and random loads. In the first stack,
+/// if `massless`, the top block is pulled away.
 fn towers(n: usize, massless: impl Fn(usize) -> bool) -> ConeProgram {
     let mut random = Random(7);
     let mut program = ConeProgram::new();

@@ -1,4 +1,5 @@
-//! Solves a problem cold and warm, proves the answers, asks Clarabel.
+//! Examination of a problem: solves it cold and warm, verifies the solutions, compares with
+//! Clarabel.
 
 use super::{HardProblem, Natural, Opinion, Random, ask_clarabel};
 use clarabel::solver::SolverStatus;
@@ -8,45 +9,48 @@ use quasistep_solvers::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Error that an answer may have in natural units, as a share of its island's forces and speeds.
+/// Acceptable residual in natural units, as a share of the island's forces and speeds.
 pub const WORST_RESIDUAL: f64 = 1e-7;
-/// Difference of `x` between a cold and a warm start, as a share of the island's speed, each entry
-/// weighted with the root of its share of the curvature.
+/// Acceptable difference of `x` between cold and warm start, as a share of the island's speed. Each
+/// entry is weighted with the root of its share of the curvature.
 const SAME_X: f64 = 1e-6;
-/// Difference of the cost to Clarabel's, as a share of its terms.
+/// Acceptable difference of the cost from Clarabel's, as a share of its terms.
 const SAME_COST: f64 = 1e-6;
-/// What answers to less than all digits are asked for.
+/// Accuracy that approximate solutions are asked for.
 const NEAR: f64 = 1e-8;
-/// The least that cost terms count as: Clarabel's own tolerance is absolute below one.
+/// Lower limit of the cost's terms in comparisons, because Clarabel's tolerance is absolute below
+/// 1.
 const LEAST_COST: f64 = 1e-2;
 
-/// What became of a problem.
+/// Result of an examination.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Statuses from a cold and a warm start.
+    /// Statuses from the cold and the warm start.
     pub status: [Status; 2],
-    /// Who gave the answer.
+    /// Methods that found the solutions.
     pub method: [Method; 2],
-    /// Largest residual of both answers, if proven.
+    /// Largest residual of both solutions, if verified.
     pub residual: f64,
     /// Largest weighted difference of `x` between the two starts.
     pub apart: f64,
-    /// Cost above Clarabel's beyond what violations can buy, as a share of the terms, if both solved
-    /// it and proofs hold: below zero where Clarabel's answer is the dearer one.
+    /// Excess of the cost over Clarabel's, beyond what violations explain, as a share of the terms;
+    /// negative if Clarabel's is higher. `None` unless both solved the problem and verification
+    /// succeeded.
     pub cost_difference: Option<f64>,
-    /// Clarabel's word.
+    /// Status that Clarabel returned.
     pub clarabel: SolverStatus,
-    /// True if Clarabel proves another end to the same tolerances: the problem is that close to both.
+    /// Whether Clarabel verifiably reaches another status with equal tolerances, because the
+    /// problem is close to both.
     pub disputed: bool,
-    /// What is wrong with an answer.
+    /// Description of an error in a solution, if any.
     pub wrong: Option<String>,
-    /// Wall time of the two solves.
+    /// Wall time of the cold and the warm solve.
     pub solve: [Duration; 2],
     /// Wall time of Clarabel.
     pub oracle: Duration,
 }
 
-/// Solvers and memory for examining one problem after another.
+/// Solvers and memory for examining a sequence of problems.
 #[derive(Debug, Default)]
 pub struct Examiner {
     solver: ConeSolver,
@@ -58,7 +62,7 @@ pub struct Examiner {
 }
 
 impl Examiner {
-    /// An examiner without memory yet.
+    /// An examiner without allocated memory.
     pub fn new() -> Self {
         Self::default()
     }
@@ -101,7 +105,7 @@ impl Examiner {
         }
         self.check_near(&natural, &mut out);
         self.compare_starts(&natural, &mut out);
-        // Clarabel has no answer for a problem without variables
+        // Clarabel does not accept problems without variables
         if natural.n > 0 {
             let start = Instant::now();
             let opinion = ask_clarabel(&natural);
@@ -112,17 +116,17 @@ impl Examiner {
         out
     }
 
-    /// The answer from a cold start that was last examined.
+    /// Solution of the last problem from a cold start.
     pub fn cold(&self) -> &Solution {
         &self.cold
     }
 
-    /// The answer from a warm start that was last examined.
+    /// Solution of the last problem from a warm start.
     pub fn warm(&self) -> &Solution {
         &self.warm
     }
 
-    /// The answer to fewer digits that was last examined.
+    /// Approximate solution of the last problem.
     pub fn near(&self) -> &Solution {
         &self.near
     }
@@ -135,7 +139,7 @@ impl Examiner {
         problem.perturbed(share, &mut random).fill(program);
         solver.solve(program, None, &settings, like);
         if random.chance(0.1) {
-            // anything at all
+            // arbitrary values
             for v in like.z.iter_mut().chain(&mut like.s) {
                 *v = random.signed();
             }
@@ -151,7 +155,8 @@ impl Examiner {
         solver.solve(program, None, &Settings { accuracy: NEAR, ..settings }, near);
     }
 
-    /// An answer to less than all digits is as near as it says; any other end is that of a cold start.
+    /// Checks that an approximate solution has the accuracy asked for, and that any other status
+    /// equals that of the cold start.
     fn check_near(&self, natural: &Natural, out: &mut Outcome) {
         let near = &self.near;
         if near.status != Status::Solved || near.method != Method::InteriorPoint {
@@ -168,14 +173,16 @@ impl Examiner {
         }
     }
 
-    /// One verdict, and one point where the cost is definite: to [`SAME_X`], or to what the errors of the
-    /// two answers leave open. For any two of them, with `d` their difference,
+    /// Checks that both starts have equal status, and equal `x` where the cost is positive
+    /// definite: to [`SAME_X`], or within the uncertainty from the errors of both solutions. With
+    /// `d` the difference of the solutions `a` and `b`,
     ///
     /// ```text
     /// dᵀ P d ≤ dᵀ (g_a − g_b) + z_a·s_a + z_b·s_b − z_a·s_b − z_b·s_a
     /// ```
     ///
-    /// and the last two terms are what a violation of the one gains with the forces of the other.
+    /// The last two terms bound what a violation by one solution gains with the multipliers of the
+    /// other.
     fn compare_starts(&self, natural: &Natural, out: &mut Outcome) {
         match out.status {
             [Status::Solved, Status::Solved] => {
@@ -209,12 +216,12 @@ impl Examiner {
             | [Status::Unbounded | Status::Infeasible, Status::Solved] => {
                 out.blame(format!("{:?} cold and {:?} warm", out.status[0], out.status[1]));
             }
-            // a problem may be both infeasible and unbounded, were it not
+            // a problem may be both infeasible and unbounded
             _ => {}
         }
     }
 
-    /// What the errors of the two answers leave open of `dᵀ P d`, island by island.
+    /// For each island an upper bound of `dᵀ P d` from the errors of the two solutions.
     fn left_open(&self, natural: &Natural) -> Vec<f64> {
         let [a, b] = [&self.cold, &self.warm].map(|answer| {
             let (x, z) = (natural.x(&answer.x), natural.z(&answer.z));
@@ -238,7 +245,8 @@ impl Examiner {
     }
 
     fn compare_with(&self, natural: &Natural, theirs: &Opinion, out: &mut Outcome) {
-        // Clarabel's tolerances count the largest numbers: its word is not enough
+        // Clarabel's tolerances are relative to the largest numbers, so its status alone is not
+        // sufficient
         let solved = theirs.status == SolverStatus::Solved
             && natural.prove_optimal(&theirs.x, &theirs.z, None).is_ok();
         for answer in [&self.cold, &self.warm] {
@@ -259,8 +267,8 @@ impl Examiner {
                     let [its, its_terms] = natural.cost(&theirs.x);
                     let scale = terms.max(its_terms).max(LEAST_COST);
                     let share = (mine - its) / scale;
-                    // any point y costs at least ours + zᵀ s(y) − zᵀ s: a violation buys that much, and
-                    // forces on slacks leave that much open
+                    // any point y costs at least ours + zᵀ s(y) − zᵀ s; so a violation lowers the
+                    // cost by at most zᵀ times it, and products zᵀ s add to the uncertainty
                     let violation = natural.violations(&natural.slacks(&theirs.x));
                     let own: f64 = natural.slacks(&x).iter().zip(&z).map(|(s, z)| s * z).sum();
                     let bought: f64 = natural
@@ -276,7 +284,7 @@ impl Examiner {
                         ));
                     }
                     if solved {
-                        // dearer or cheaper than the other's violation can explain
+                        // difference of the cost that the other's violation does not explain
                         let size = (share.abs() - bought / scale).max(0.0);
                         let size = if share < 0.0 { -size } else { size };
                         out.cost_difference = Some(size);

@@ -1,9 +1,9 @@
-#![allow(non_snake_case)] // P, J and E are the letters of the solvers
-//! Contact problems that are hard on purpose, and proofs of the answers to them.
+#![allow(non_snake_case)] // P, J and E follow the notation of the solvers
+//! Hard contact problems, and verification of their solutions.
 //!
-//! A seed makes a problem ([`HardProblem::from_seed`]); [`Examiner::examine`] solves it cold and
-//! warm, proves every answer from the problem's own numbers, and asks Clarabel. The short run is a
-//! test of this crate, the long one `cargo run --release -p benches --bin hard_problems`.
+//! [`HardProblem::from_seed`] draws a problem. [`Examiner::examine`] solves it cold and warm,
+//! verifies every solution from the problem's own data, and compares with Clarabel. A short run is
+//! a test of this crate; the long one is `cargo run --release -p benches --bin hard_problems`.
 
 mod examine;
 mod families;
@@ -19,24 +19,24 @@ pub use random::Random;
 
 use quasistep_solvers::{Cone, ConeProgram, Saturation};
 
-/// A cone program that owns plain numbers, apart from the solver's layout.
+/// Cone program as plain numbers, independent of the solver's layout.
 #[derive(Clone, Debug)]
 pub struct HardProblem {
-    /// What makes it hard.
+    /// Family of the problem: what makes it hard.
     pub family: Family,
-    /// What it was drawn from.
+    /// Seed from which it was drawn.
     pub seed: u64,
-    /// Sizes of the blocks.
+    /// Numbers of variables of the blocks.
     pub dims: Vec<usize>,
     /// Cost of every block, `dim × dim` row-major.
     pub P: Vec<Vec<f64>>,
     /// Linear cost, length `n`.
     pub c: Vec<f64>,
-    /// Contacts, limits and other cones.
+    /// Cones: contacts, joint limits and others.
     pub contacts: Vec<Contact>,
-    /// Springs with limited force.
+    /// Huber terms.
     pub springs: Vec<Saturation>,
-    /// Natural size of every variable: in these units all numbers are near one, masses apart.
+    /// Natural size of every variable. In these units all numbers, except masses, are near 1.
     pub unit: Vec<f64>,
     /// Natural size of the cost.
     pub cost_unit: f64,
@@ -45,22 +45,22 @@ pub struct HardProblem {
 /// One cone of a [`HardProblem`].
 #[derive(Clone, Debug)]
 pub struct Contact {
-    /// A second-order cone; else rows.
+    /// Whether it is a second-order cone; otherwise plain rows.
     pub round: bool,
-    /// Blocks that it touches.
+    /// Indices of its blocks.
     pub blocks: Vec<u32>,
-    /// Per block the Jacobian, `k × dim` row-major.
+    /// Jacobian for each block, `k × dim` row-major.
     pub J: Vec<Vec<f64>>,
     /// Offset, length `k`.
     pub b: Vec<f64>,
-    /// Row-major with `k` columns, or the diagonal of a round cone.
+    /// `E`, row-major with `k` columns, or the diagonal for a round cone.
     pub E: Vec<f64>,
     /// Natural size of its slacks.
     pub unit: f64,
 }
 
 impl HardProblem {
-    /// The problem of a seed; its family is the seed's remainder.
+    /// Draws the problem of a seed. Its family is the seed modulo the number of families.
     pub fn from_seed(seed: u64) -> Self {
         let family = Family::ALL[(seed % Family::ALL.len() as u64) as usize];
         family.draw(seed)
@@ -71,12 +71,12 @@ impl HardProblem {
         self.c.len()
     }
 
-    /// True if any cone is round.
+    /// Whether some cone is round.
     pub fn has_round(&self) -> bool {
         self.contacts.iter().any(|c| c.round)
     }
 
-    /// First variable of every block.
+    /// Index of the first variable of every block.
     pub fn firsts(&self) -> Vec<usize> {
         let mut first = 0;
         let mut firsts = Vec::with_capacity(self.dims.len());
@@ -87,7 +87,7 @@ impl HardProblem {
         firsts
     }
 
-    /// Writes the problem in the solver's form.
+    /// Writes the problem to a solver's program.
     pub fn fill(&self, program: &mut ConeProgram) {
         program.reset(self.dims.iter().copied());
         for (block, first) in self.firsts().into_iter().enumerate() {
@@ -115,8 +115,8 @@ impl HardProblem {
         }
     }
 
-    /// A problem that `holds` is true of, with as few cones, springs and blocks as leaving them out
-    /// one by one gives.
+    /// Reduces the problem while `holds` stays true, by leaving out cones, Huber terms and blocks
+    /// one by one.
     pub fn reduced(&self, holds: &mut dyn FnMut(&Self) -> bool) -> Self {
         let mut best = self.clone();
         loop {
@@ -184,7 +184,7 @@ impl HardProblem {
         p
     }
 
-    /// A problem like this one: cost and offsets changed by about `share`.
+    /// A similar problem, with cost and offsets changed by about `share`.
     pub fn perturbed(&self, share: f64, random: &mut Random) -> Self {
         let mut like = self.clone();
         for c in &mut like.c {

@@ -1,38 +1,40 @@
-//! A problem in natural units, and what proves an answer to it.
+//! A problem in natural units, and verification of its solutions.
 
 use super::HardProblem;
 use quasistep_solvers::{Saturation, Solution, Status};
 
-/// Violation of a cone along a ray, and of balance along a certificate's variables, as a share of the
-/// terms.
+/// Acceptable violation of a cone along a ray, and of `Aᵀ y = 0` for a certificate, as a share of
+/// the terms.
 const RAY: f64 = 1e-8;
-/// A certificate must keep every `x` out of a box of this many natural speeds.
+/// A certificate must exclude every `x` in a box of this many natural speeds.
 const BOX: f64 = 1e4;
 
-/// The least force to compare errors with, in natural units.
+/// Lower limit of the reference force, in natural units.
 const NO_FORCE: f64 = 1e-12;
-/// The least force to compare errors with where the problem has no force: what is left is rounding of what was tried.
+/// Lower limit of the reference force for problems without force, where only rounding of the
+/// iterates remains.
 const NO_FORCE_AT_ALL: f64 = 1e-6;
-/// Largest parts that curvature and speeds have in a force that errors are compared with, over that force:
-/// far along a direction that the cost hardly resists they cancel, and anything is little beside them.
+/// Limit of the ratio of curvature and speed terms to the force in the reference size. Along
+/// directions of small curvature these terms cancel, and every error is small relative to them.
 const PARTS: f64 = 1e5;
-/// Speed to compare errors with where there is no mass that would say what is much.
+/// Reference speed of problems without mass.
 const SPEED: f64 = 1e-2;
 
-/// A cone's rows.
+/// Consecutive rows of one cone.
 #[derive(Clone, Copy, Debug)]
 pub struct Cones {
-    /// A second-order cone; else rows.
+    /// Whether it is a second-order cone; otherwise plain rows.
     pub round: bool,
-    /// First row.
+    /// Index of its first row.
     pub first: usize,
-    /// Row after the last.
+    /// Index after its last row.
     pub last: usize,
-    /// Island that it belongs to; `usize::MAX` if it touches no block.
+    /// Index of its island; `usize::MAX` if it has no block.
     pub island: usize,
 }
 
-/// `min 1/2 xᵀPx + cᵀx + springs, A x − b ∈ K`, each in its natural unit.
+/// The program `min 1/2 xᵀPx + cᵀx + springs, A x − b ∈ K`, with variables, rows and cost in
+/// natural units.
 #[derive(Clone, Debug, Default)]
 pub struct Natural {
     /// Number of variables.
@@ -41,27 +43,27 @@ pub struct Natural {
     pub P: Vec<Vec<(usize, f64)>>,
     /// Linear cost.
     pub c: Vec<f64>,
-    /// Rows `E J`.
+    /// Rows of `E J`: columns and values.
     pub A: Vec<Vec<(usize, f64)>>,
-    /// `E b`.
+    /// Offsets `E b`.
     pub b: Vec<f64>,
     /// Cones over the rows.
     pub cones: Vec<Cones>,
-    /// Springs.
+    /// Huber terms.
     pub springs: Vec<Saturation>,
-    /// Island of every variable.
+    /// Index of the island of every variable.
     pub island: Vec<usize>,
-    /// Diagonal of the inverse of the cost; infinite in blocks without a definite one.
+    /// Diagonal of the inverse of the cost; infinite in blocks that are not positive definite.
     pub ease: Vec<f64>,
     unit: Vec<f64>,
     row_unit: Vec<f64>,
     cost_unit: f64,
 }
 
-/// What an answer is worth.
+/// Result of a verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Proof {
-    /// Largest error, as a share of what the check compares it with.
+    /// Largest error, relative to its reference size.
     pub residual: f64,
 }
 
@@ -76,7 +78,7 @@ fn times(row: &[(usize, f64)], x: &[f64]) -> f64 {
     row.iter().map(|(j, v)| v * x[*j]).sum()
 }
 
-/// How far a point is outside the cone.
+/// Violation of a cone by a point.
 fn outside(round: bool, s: &[f64]) -> f64 {
     if round {
         (s[1..].iter().map(|v| v * v).sum::<f64>().sqrt() - s[0]).max(0.0)
@@ -86,7 +88,7 @@ fn outside(round: bool, s: &[f64]) -> f64 {
 }
 
 impl Natural {
-    /// The problem in natural units.
+    /// Converts a problem to natural units.
     pub fn new(p: &HardProblem) -> Self {
         let (n, firsts) = (p.n(), p.firsts());
         let mut natural = Self { n, unit: p.unit.clone(), ..Self::default() };
@@ -151,22 +153,22 @@ impl Natural {
         natural
     }
 
-    /// A point in natural units.
+    /// Converts a point to natural units.
     pub fn x(&self, x: &[f64]) -> Vec<f64> {
         x.iter().zip(&self.unit).map(|(x, u)| x / u).collect()
     }
 
-    /// Multipliers in natural units.
+    /// Converts multipliers to natural units.
     pub fn z(&self, z: &[f64]) -> Vec<f64> {
         z.iter().zip(&self.row_unit).map(|(z, u)| z * u / self.cost_unit).collect()
     }
 
-    /// Slacks of all rows.
+    /// Slacks of all rows at `x`.
     pub fn slacks(&self, x: &[f64]) -> Vec<f64> {
         self.A.iter().zip(&self.b).map(|(row, b)| times(row, x) - b).collect()
     }
 
-    /// The whole cost, and the sum of its terms' magnitudes.
+    /// Cost at `x`, and the sum of its terms' magnitudes.
     pub fn cost(&self, x: &[f64]) -> [f64; 2] {
         let [mut cost, mut terms] = [0.0; 2];
         for i in 0..self.n {
@@ -183,7 +185,8 @@ impl Natural {
         [cost, terms]
     }
 
-    /// `P x + c + ∇springs − Aᵀ z`, and the size of the terms of every entry.
+    /// Stationarity residual `P x + c + ∇springs − Aᵀ z`, and the sum of the magnitudes of the
+    /// terms of every entry.
     pub fn imbalance(&self, x: &[f64], z: &[f64]) -> [Vec<f64>; 2] {
         let mut g = self.c.clone();
         let mut terms: Vec<f64> = self.c.iter().map(|c| c.abs()).collect();
@@ -197,7 +200,7 @@ impl Natural {
             let i = spring.index as usize;
             let force = spring.gradient(x[i]);
             g[i] += force;
-            // within its limit the force is the difference of two
+            // within its limit the force is the difference of two terms
             let difference = spring.stiffness * (x[i].abs() + spring.target.abs());
             terms[i] += if force.abs() < spring.limit { difference } else { force.abs() };
         }
@@ -210,16 +213,16 @@ impl Natural {
         [g, terms]
     }
 
-    /// Largest violation of every cone at these slacks.
+    /// Violation of every cone by the slacks `s`.
     pub fn violations(&self, s: &[f64]) -> Vec<f64> {
         self.cones.iter().map(|c| outside(c.round, &s[c.first..c.last])).collect()
     }
 
-    /// Proves an answer in the caller's units, whatever it says.
+    /// Verifies a solution, ray or certificate given in the caller's units.
     ///
     /// # Errors
     ///
-    /// What does not hold.
+    /// The condition that fails.
     pub fn prove(&self, answer: &Solution) -> Result<Proof, String> {
         match answer.status {
             Status::Solved => {
@@ -250,7 +253,7 @@ impl Natural {
         Ok(())
     }
 
-    /// Force and speed that the numbers of each island speak of.
+    /// Reference force and speed of each island.
     pub(super) fn scales(&self, x: &[f64], terms: &[f64]) -> [Vec<f64>; 2] {
         let islands = self.island.iter().map(|i| i + 1).max().unwrap_or(0);
         let (mut force, mut speed) = (vec![0.0_f64; islands], vec![0.0_f64; islands]);
@@ -260,7 +263,7 @@ impl Natural {
             let k = self.island[i];
             force[k] = force[k].max(terms[i]);
             let parts: f64 = self.P[i].iter().map(|(j, v)| (v * x[*j]).abs()).sum();
-            // the others: cost, springs and contacts, to rounding
+            // the other terms (cost, Huber terms and contacts), up to rounding
             let others = (terms[i] - (1.0 + 1e-12) * parts).max(0.0);
             felt[k] = felt[k].max(times(&self.P[i], x).abs().max(self.c[i].abs()).max(others));
             loaded[k] |= self.c[i] != 0.0;
@@ -279,7 +282,7 @@ impl Natural {
         }
         for k in 0..islands {
             force[k] = force[k].min(PARTS * felt[k]);
-            // what the forces do to the mass; without any, a share of the natural unit
+            // forces over the mass; without forces, a share of the natural unit
             force[k] = force[k].max(if loaded[k] { NO_FORCE } else { NO_FORCE_AT_ALL });
             let natural = if stiff[k] > 0.0 { force[k] / stiff[k] } else { SPEED };
             speed[k] = speed[k].max(natural.min(1.0));
@@ -287,11 +290,11 @@ impl Natural {
         [force, speed]
     }
 
-    /// Balance, cones and complementarity in natural units.
+    /// Verifies stationarity, cones and complementarity, in natural units.
     ///
     /// # Errors
     ///
-    /// What does not hold.
+    /// The condition that fails.
     pub fn prove_optimal(
         &self,
         x: &[f64],
@@ -303,7 +306,7 @@ impl Natural {
         let mut worst = (0.0, String::new());
         let mut see = |error: f64, scale: f64, what: &dyn Fn() -> String| {
             let share = if error == 0.0 { 0.0 } else { error / scale };
-            // NaN is the worst
+            // the condition is true for NaN, the worst residual
             if !(share <= worst.0) {
                 worst = (if share.is_nan() { f64::INFINITY } else { share }, what());
             }
@@ -341,11 +344,11 @@ impl Natural {
         }
     }
 
-    /// A direction in which the cost falls for ever, in natural units.
+    /// Verifies a direction along which the cost decreases without bound, in natural units.
     ///
     /// # Errors
     ///
-    /// What does not hold.
+    /// The condition that fails.
     pub fn prove_unbounded(&self, d: &[f64]) -> Result<Proof, String> {
         if d.len() != self.n {
             return Err("no ray".into());
@@ -398,11 +401,12 @@ impl Natural {
         Ok(Proof { residual })
     }
 
-    /// Farkas' multipliers, in natural units: every `x` in a large box breaks their sum of rows.
+    /// Verifies Farkas multipliers, in natural units: every `x` in a large box violates their
+    /// combination of rows.
     ///
     /// # Errors
     ///
-    /// What does not hold.
+    /// The condition that fails.
     pub fn prove_infeasible(&self, y: &[f64]) -> Result<Proof, String> {
         if y.len() != self.b.len() {
             return Err("no certificate".into());
@@ -439,7 +443,8 @@ fn find(root: &[usize], mut block: usize) -> usize {
     block
 }
 
-/// Diagonal of the inverse, by Cholesky with pivots well above rounding; infinite if there is none.
+/// Diagonal of the inverse, by a Cholesky factorisation with pivots well above rounding; infinite
+/// if that fails.
 fn inverse_diagonal(dim: usize, entry: &dyn Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut L = vec![0.0; dim * dim];
     // the inverse of L

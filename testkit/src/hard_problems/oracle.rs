@@ -7,20 +7,20 @@ use clarabel::solver::{
     SolverStatus, SupportedConeT,
 };
 
-/// What Clarabel says, in natural units.
+/// Clarabel's result, in natural units.
 #[derive(Clone, Debug)]
 pub struct Opinion {
-    /// Its own word.
+    /// Status that Clarabel returned.
     pub status: SolverStatus,
-    /// Point or ray.
+    /// Point or ray, length `n`.
     pub x: Vec<f64>,
-    /// Multipliers or certificate.
+    /// Multipliers or certificate, one entry per row.
     pub z: Vec<f64>,
-    /// Tolerance that it was asked for.
+    /// Tolerance that was requested.
     pub tolerance: f64,
 }
 
-/// Asks for ten digits, and for eight if that fails.
+/// Asks Clarabel for ten digits, and for eight if that fails.
 pub fn ask_clarabel(p: &Natural) -> Opinion {
     let first = ask(p, 1e-10);
     let decided = matches!(

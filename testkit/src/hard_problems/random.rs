@@ -5,7 +5,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// A sequence of its own for every seed.
+    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1));
         random.bits();
@@ -20,22 +20,22 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// In `[0, 1)`.
+    /// Uniform in `[0, 1)`.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// In `[-1, 1)`.
+    /// Uniform in `[-1, 1)`.
     pub fn signed(&mut self) -> f64 {
         2.0 * self.uniform() - 1.0
     }
 
-    /// In `[low, high)`.
+    /// Uniform in `[low, high)`.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }
 
-    /// A power of ten with its exponent in `[low, high)`.
+    /// A power of ten with its exponent uniform in `[low, high)`.
     pub fn decade(&mut self, low: f64, high: f64) -> f64 {
         10_f64.powf(self.between(low, high))
     }
@@ -55,17 +55,17 @@ impl Random {
         self.uniform() < probability
     }
 
-    /// One of them.
+    /// A random entry of `from`.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 
-    /// Entries in `[-1, 1)`.
+    /// Vector of length `n` with entries uniform in `[-1, 1)`.
     pub fn vector(&mut self, n: usize) -> Vec<f64> {
         (0..n).map(|_| self.signed()).collect()
     }
 
-    /// A unit vector.
+    /// A random unit vector.
     pub fn direction(&mut self) -> [f64; 3] {
         loop {
             let v = [self.signed(), self.signed(), self.signed()];

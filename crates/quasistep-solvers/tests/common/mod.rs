@@ -74,8 +74,8 @@ impl Problem {
         }
         program
     }
-    /// Solutions of all solvers from a cold start, and of the dense solver warm-started from its
-    /// own solution and from all rows.
+    /// Solutions of the dense solver, and of the cone solver from a cold start, from its own
+    /// solution and from all rows.
     pub fn solve_by_all(&self) -> [Solution; 4] {
         let program = self.cone_program();
         let cones = |warm: Option<&[f64]>| {

@@ -4,7 +4,7 @@ use super::super::Random;
 use super::geometry::{Face, Surface, UP, Vector, along, unit};
 use super::world::World;
 
-/// Gaps of a step: touching, or some way off.
+/// Draws the gap of a contact: zero, or positive.
 pub(super) fn gaps(random: &mut Random) -> f64 {
     if random.chance(0.7) { 0.0 } else { -random.decade(-3.0, 0.0) }
 }
@@ -23,7 +23,7 @@ pub(super) fn degenerate(w: &mut World<'_>) {
         w.pull(block, force);
     }
     if w.random.chance(0.3) {
-        // a planar body and a slider in the heap: tangents that do nothing
+        // a planar body and a slider among the others: some tangents have no effect on them
         let body = w.planar_body([0.0, 0.0, size], size, 1.0);
         let slider = w.slider(UP, 1.0, -0.1);
         let mut off = |_: &mut Random| 0.0;
@@ -40,7 +40,7 @@ pub(super) fn degenerate(w: &mut World<'_>) {
             &mut off,
         );
     }
-    // whole contacts, and rows within, once more
+    // duplicate contacts, and single rows of contacts
     for _ in 0..w.random.below(6) {
         let k = w.random.below(w.p.contacts.len());
         let mut copy = w.p.contacts[k].clone();
@@ -51,12 +51,12 @@ pub(super) fn degenerate(w: &mut World<'_>) {
                 copy.E.extend(again);
             }
             2 => {
-                // the same half-space with another length
+                // an equivalent half-space with scaled normal
                 let s = w.random.decade(-1.0, 1.0);
                 copy.E.iter_mut().for_each(|e| *e *= s);
             }
             _ => {
-                // the same to the last digits
+                // a copy that differs in the last digits
                 for J in copy.J.iter_mut().flatten() {
                     *J *= 1.0 + 1e-15 * w.random.signed();
                 }
@@ -153,7 +153,8 @@ pub(super) fn penetrating(w: &mut World<'_>) {
         w.tower(count, size, 4, &surface, &mut |r| r.decade(-1.0, 1.0), &mut deep);
         return;
     }
-    // between two fixed walls: each wants out at its own speed; what is missing decides
+    // between two fixed walls: each contact must open at its own rate; `missing` decides whether
+    // that is feasible
     let count = w.random.count(1, 3);
     let [n, _] = opposing(w.random);
     let mut last = None;
@@ -178,13 +179,13 @@ pub(super) fn penetrating(w: &mut World<'_>) {
     let body = last.expect("at least one");
     let top = along(&[0.0; 3], size * 2.0 * count as f64, &n);
     let down = n.map(|x| -x);
-    // speeds along n add up to the offsets; the lid comes down faster than that by what is missing
+    // the rates along n add up to the offsets; the lid closes faster than that by `missing`
     let lid = missing - offset.iter().sum::<f64>();
     let friction = surface.friction(w.random);
     w.contact(body, None, &top, &down, lid, friction);
 }
 
-/// Bodies without mass, or with next to none, among hands.
+/// Adds bodies without mass, or nearly so, among hands.
 pub(super) fn massless(w: &mut World<'_>, nearly: bool) {
     let size = w.random.decade(-2.0, 0.0);
     let surface = Surface::draw(w.random, 1.0, size);
@@ -197,7 +198,7 @@ pub(super) fn massless(w: &mut World<'_>, nearly: bool) {
         for k in 0..count {
             let at = [4.0 * size * k as f64, 0.0, size];
             let body = w.body(at, size, 1.0);
-            // two or three fingers, and maybe the ground
+            // two or three fingers, and possibly the ground
             let fingers = w.random.count(1, 3);
             for f in 0..fingers {
                 let normal = match f {

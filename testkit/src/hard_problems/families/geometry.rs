@@ -1,4 +1,4 @@
-//! Vectors, ways to move, and faces.
+//! Vectors, degrees of freedom, and contact faces.
 
 use super::super::Random;
 
@@ -25,7 +25,7 @@ pub(super) fn unit(a: &Vector) -> Vector {
     a.map(|x| x / length)
 }
 
-/// Two directions at right angles to `n` and each other.
+/// Two unit vectors orthogonal to the unit vector `n` and to each other.
 pub(super) fn tangents(n: &Vector) -> [Vector; 2] {
     let helper = if n[0].abs() < 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
     let t1 = unit(&cross(&cross(n, &helper), n));
@@ -34,21 +34,22 @@ pub(super) fn tangents(n: &Vector) -> [Vector; 2] {
 
 pub(super) const UP: Vector = [0.0, 0.0, 1.0];
 
-/// How a block moves.
+/// Degrees of freedom of a block.
 #[derive(Clone, Debug)]
 pub(super) enum Motion {
-    /// Angular and linear velocity, about a point.
+    /// Angular and linear velocity about a point.
     Free { at: Vector },
-    /// In the x–z plane.
+    /// Planar motion in the x–z plane.
     Planar { at: Vector },
-    /// Along a line.
+    /// Translation along an axis.
     Slider { axis: Vector },
     /// A hand on a chain of joints: axis, a point on it, and whether it slides.
     Chain(Vec<(Vector, Vector, bool)>),
 }
 
 impl Motion {
-    /// Derivative of the velocity along `d` of the body's point at `p`.
+    /// Derivative, with respect to the block's variables, of the velocity along `d` of the body
+    /// point at `p`.
     pub(super) fn row(&self, p: &Vector, d: &Vector) -> Vec<f64> {
         match self {
             Self::Free { at } => [cross(&minus(p, at), d), *d].concat(),
@@ -64,7 +65,7 @@ impl Motion {
         }
     }
 
-    /// Derivative of the angular velocity along `d`.
+    /// Derivative, with respect to the block's variables, of the angular velocity along `d`.
     pub(super) fn spin(&self, d: &Vector) -> Vec<f64> {
         match self {
             Self::Free { .. } => [*d, [0.0; 3]].concat(),
@@ -78,17 +79,17 @@ impl Motion {
     }
 }
 
-/// A square face with contacts at its corners, and within if there are more.
+/// A square face with contacts at its corners, and inside it if there are more than four.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Face {
     pub(super) centre: Vector,
     pub(super) half: f64,
-    /// Into the body that it pushes.
+    /// Normal, into the body that it pushes.
     pub(super) n: Vector,
     pub(super) points: usize,
 }
 
-/// Friction of a contact.
+/// Friction of one contact.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Friction {
     None,
@@ -97,7 +98,7 @@ pub(super) enum Friction {
     Spin { mu: f64, mu_spin: f64 },
 }
 
-/// Friction of a whole problem.
+/// Distribution of friction over the contacts of a problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surface {
     pub(super) round: bool,

@@ -1,4 +1,5 @@
-//! The families of problems: bodies with contacts of real geometry, in hard arrangements.
+//! Families of problems: bodies with realistic contact geometry in arrangements that are hard to
+//! solve.
 
 mod bodies;
 mod geometry;
@@ -13,29 +14,30 @@ use world::World;
 /// What makes a problem hard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// One contact, row or face many times over.
+    /// Duplicates of a contact, a row or a face.
     Degenerate,
-    /// Towers with masses up to ten thousand times apart.
+    /// Towers with mass ratios up to ten thousand.
     Stacked,
-    /// A body between two walls, held or squeezed, with much friction.
+    /// A body between two walls, held or squeezed, with large friction.
     Wedged,
-    /// Overlaps that must open: with room, without, and with room for a hair.
+    /// Overlaps that must open: feasible, infeasible, or barely feasible.
     Penetrating,
-    /// Bodies of 1e-10 to 1e-6 of the others' masses.
+    /// Bodies with 1e-10 to 1e-6 of the others' masses.
     NearlyMassless,
-    /// Bodies without mass: held, loose, or pushed away without end.
+    /// Bodies without mass: held, loose, or pushed without resistance.
     Massless,
-    /// Any of the above, with units of variables, rows and cost far apart.
+    /// Problems of the families above, with very different units of variables, rows and cost.
     CrossedScales,
     /// Random numbers everywhere.
     Mess,
-    /// Nothing, one variable, rows of zeros.
+    /// Empty problems, single variables, rows of zeros.
     Corners,
 }
 
 impl Family {
-    /// Share of the family's problems with pyramids that may end without an answer: where masses or units
-    /// are a million apart, the last digits of an answer cannot be told from rounding.
+    /// Largest fraction of the family's problems with pyramids that may end without a solution.
+    /// Where masses or units differ by a factor of a million, the last digits are indistinguishable
+    /// from rounding.
     pub fn given_up_at_most(self) -> f64 {
         match self {
             Self::NearlyMassless => 0.1,
@@ -45,7 +47,7 @@ impl Family {
         }
     }
 
-    /// All of them.
+    /// All families.
     pub const ALL: [Self; 9] = [
         Self::Degenerate,
         Self::Stacked,
@@ -58,7 +60,7 @@ impl Family {
         Self::Corners,
     ];
 
-    /// Its name.
+    /// Name of the family.
     pub fn name(self) -> &'static str {
         match self {
             Self::Degenerate => "degenerate",
@@ -73,7 +75,7 @@ impl Family {
         }
     }
 
-    /// The problem of this family with this seed.
+    /// Draws the problem of this family with this seed.
     pub fn draw(self, seed: u64) -> HardProblem {
         let mut random = Random::new(seed);
         if self == Self::CrossedScales {

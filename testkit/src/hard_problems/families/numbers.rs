@@ -1,4 +1,4 @@
-//! Hard numbers: units far apart, random ones, none at all.
+//! Families of hard numbers: units far apart, random numbers, empty problems.
 
 use super::super::{Contact, HardProblem, Random};
 use super::geometry::{Motion, UP};
@@ -16,7 +16,7 @@ pub(super) fn cross_scales(p: &mut HardProblem, random: &mut Random) {
         }
     }
     let cost = random.decade(-decades, decades);
-    // x = factor x'
+    // rescale variables: x = factor x'
     for (block, first) in p.firsts().into_iter().enumerate() {
         let dim = p.dims[block];
         for i in 0..dim {
@@ -24,7 +24,7 @@ pub(super) fn cross_scales(p: &mut HardProblem, random: &mut Random) {
                 p.P[block][i * dim + j] *= factor[first + i] * factor[first + j] * cost;
             }
         }
-        // the product above need not be symmetric to the last digit
+        // rounding of the product above may be unsymmetric
         for i in 0..dim {
             for j in 0..i {
                 p.P[block][i * dim + j] = p.P[block][j * dim + i];
@@ -81,7 +81,7 @@ pub(super) fn mess(w: &mut World<'_>) {
             }
         }
         let c = if w.random.chance(0.5) {
-            // within the range of the cost
+            // a vector in the range of the cost
             let y = w.random.vector(rank);
             (0..dim)
                 .map(|i| scale * (0..rank).map(|k| y[k] * G[k * dim + i]).sum::<f64>())
@@ -116,7 +116,7 @@ pub(super) fn mess(w: &mut World<'_>) {
         };
         let mut offset = w.random.vector(k);
         if feasible {
-            // x0 satisfies the cone, with room or just so
+            // x0 satisfies the cone, strictly or with slack zero
             for r in 0..k {
                 offset[r] = 0.0;
                 for (side, b) in chosen.iter().enumerate() {
@@ -138,7 +138,7 @@ pub(super) fn mess(w: &mut World<'_>) {
 pub(super) fn corners(w: &mut World<'_>) {
     let kind = w.random.below(12);
     if kind == 0 {
-        // no variable at all
+        // a problem without variables
         return;
     }
     let blocks = w.random.count(1, 3);
@@ -166,7 +166,7 @@ pub(super) fn corners(w: &mut World<'_>) {
         let round = w.random.chance(0.3);
         let small = |r: &mut Random| f64::from(r.below(3) as u32) - 1.0;
         let (blocks, J) = if w.random.chance(0.1) {
-            // a cone over nothing: a constant
+            // a cone without blocks: constant slacks
             (Vec::new(), Vec::new())
         } else {
             (vec![block as u32], vec![(0..k * dim).map(|_| small(w.random)).collect()])

@@ -44,7 +44,7 @@ impl<'a> World<'a> {
         self.motions.len() - 1
     }
 
-    /// A free body of half-width `size`, with weight and some velocity from before.
+    /// Adds a free body of half-width `size`, with weight and an initial velocity.
     pub(super) fn body(&mut self, at: Vector, size: f64, mass: f64) -> usize {
         let r = &mut *self.random;
         let inertia: [f64; 3] = std::array::from_fn(|_| mass * size * size * r.between(0.2, 0.8));
@@ -54,7 +54,7 @@ impl<'a> World<'a> {
             P[(i + 3) * 7] = mass;
         }
         if r.chance(0.3) {
-            // the reference point is off the centre of mass: v_c = v + ω × o
+            // the reference point is not the centre of mass: v_c = v + ω × o
             let o = [r.signed(), r.signed(), r.signed()].map(|x| 0.5 * x * size);
             let cross = [[0.0, o[2], -o[1]], [-o[2], 0.0, o[0]], [o[1], -o[0], 0.0]];
             for i in 0..3 {
@@ -92,7 +92,8 @@ impl<'a> World<'a> {
         self.push(Motion::Slider { axis }, vec![mass], vec![-force], vec![1.0])
     }
 
-    /// A hand on 2 to 9 joints about `reach` from `at`, stiff, commanded to move along `towards`.
+    /// Adds a hand on 2 to 9 stiff joints, about `reach` from `at`, that is commanded to move along
+    /// `towards`.
     pub(super) fn hand(
         &mut self,
         at: Vector,
@@ -142,7 +143,7 @@ impl<'a> World<'a> {
         hand
     }
 
-    /// Takes springs out of a hand's cost and puts limited ones in.
+    /// Replaces springs of a hand's cost by Huber terms.
     pub(super) fn limit_hand(&mut self, hand: usize, stiffness: f64, way: f64) {
         let n = self.p.dims[hand];
         let first = self.first(hand);
@@ -176,8 +177,8 @@ impl<'a> World<'a> {
         self.p.dims[..block].iter().sum()
     }
 
-    /// A contact at `p` that pushes `on` along `n`, away from `off` or from something fixed. The gap's
-    /// speed may not fall below `b`.
+    /// Adds a contact at `p` that pushes `on` along `n`, away from `off` or from a fixed body. The
+    /// gap's rate may not be less than `b`.
     pub(super) fn contact(
         &mut self,
         on: usize,
@@ -221,7 +222,7 @@ impl<'a> World<'a> {
         self.p.contacts.push(Contact { round, blocks, J, b: offset, E, unit: 1.0 });
     }
 
-    /// Contacts at points of a square face that push `on` away from `off`.
+    /// Adds contacts at points of a square face that push `on` away from `off`.
     pub(super) fn face(
         &mut self,
         (on, off): (usize, Option<usize>),
@@ -244,7 +245,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A tower of boxes on the ground; `mass` and `b` are drawn for each.
+    /// Adds a tower of boxes on the ground; `mass` and `b` are drawn for each box.
     pub(super) fn tower(
         &mut self,
         count: usize,
@@ -271,7 +272,7 @@ impl<'a> World<'a> {
         boxes
     }
 
-    /// Adds to the linear cost of a block in natural units.
+    /// Adds a force, in natural units, to the linear cost of a block.
     pub(super) fn pull(&mut self, block: usize, force: f64) {
         let first = self.first(block);
         for i in first..first + self.p.dims[block] {
