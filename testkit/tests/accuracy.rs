@@ -1,4 +1,4 @@
-//! What is left between the arm that stacks cubes and its ground truth, share by share: the table of
+//! Contributions to the difference between the cube-stacking arm and its ground truth: the table of
 //! `docs/accuracy.md`. `cargo test -p testkit --test accuracy -- --nocapture` prints it.
 #![allow(missing_docs)]
 
@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use testkit::scene_path;
 
-/// The scene with the collision geometry of the ground truth: a core 0.5 mm smaller all round, and
-/// the box's corners as points. A box that stands on another sinks by these 0.5 mm.
+/// The scene with the collision geometry of the ground truth: a core that is 0.5 mm smaller on all
+/// sides, and the box's corners as points. A box on another sinks by these 0.5 mm.
 fn corner_points(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -35,7 +35,7 @@ fn corner_points(text: &str) -> String {
     out
 }
 
-/// Integral errors of a run: the whole one, of the position in m·s, of the quaternion in s.
+/// Integral errors of a run: total, of the position in m·s, and of the quaternion in s.
 fn errors(text: &str, changes: &[(&str, &str)]) -> [f64; 3] {
     let changes: Vec<(String, String)> =
         changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -48,7 +48,7 @@ fn errors(text: &str, changes: &[(&str, &str)]) -> [f64; 3] {
     let ours = Trajectory::of_body(&outcome.recording, "red_cube/red_cube").unwrap();
     let truth = Trajectory::of_table(&red_cube());
     let part = |range: std::ops::Range<usize>| {
-        // one part is compared by giving the other that of the truth
+        // the error of one part is computed with the other part replaced by the ground truth
         let mut mixed = ours.clone();
         mixed.t.clone_from(&truth.t);
         mixed.q7 = truth
@@ -108,27 +108,28 @@ fn shares_of_the_error() {
         }
     });
     let at = |i, m, g, h| &err7[&(i, m, g, h)];
-    // second order removes the larger part, and large steps no longer matter
+    // second order removes the larger contribution, and large steps no longer matter
     for h in ["0.4", "0.2", "0.1"] {
         let (first, second) =
             (at("euler", "mass", "patches", h), at("midpoint", "mass", "patches", h));
         assert!(whole(second) < 0.45 * whole(first), "h = {h}: {first:?} {second:?}");
     }
-    // the rest of the position's error is the geometry of the ground truth …
+    // most of the remaining position error is due to the geometry of the ground truth …
     let (ours, theirs) =
         (at("midpoint", "none", "patches", "0.1"), at("midpoint", "none", "corners", "0.1"));
     assert!(position(theirs) < 0.6 * position(ours), "{ours:?} {theirs:?}");
-    // … but for the drag M/h of bodies that start each step from rest
+    // … except for the drag M/h of bodies that start each step from rest
     let (rest, none) =
         (at("midpoint", "mass", "corners", "0.02"), at("midpoint", "none", "corners", "0.02"));
     assert!(position(none) < 0.7 * position(rest), "{rest:?} {none:?}");
-    // … which a relaxation time of a second has next to none of
+    // … which is almost zero with a relaxation time of a second
     let changes =
         [("step.size", "0.02"), ("step.integration", "midpoint"), ("step.relaxation", "1")];
     let relaxed = errors(&corners, &changes);
     assert!(relaxed[1] < 1.02 * position(none), "{relaxed:?} {none:?}");
     assert!(rotation(at("midpoint", "mass", "patches", "0.1")) < 0.02);
-    // pads and cubes that give by a micrometre or two under a newton load all their points
+    // pads and cubes with a compliance of one or two micrometres per newton have forces at all
+    // contact points
     for (geometry, text, inertia, compliance, most) in [
         ("patches", &patches, "mass", "1e-6", 0.028),
         ("corners", &corners, "mass", "1e-6", 0.0195),

@@ -1,4 +1,4 @@
-//! A warm step takes no memory: once the workspace has grown, nothing is allocated.
+//! A warm step allocates nothing once the workspace has grown.
 #![allow(missing_docs)]
 
 use quasistep::{CoulombMethod, StepInput, StepMethod};
@@ -19,8 +19,9 @@ fn a_warm_step_allocates_nothing() {
         let (system, params) = (&scene.system, &scene.params);
         let mut work = system.create_workspace();
         let mut input = StepInput::default();
-        // the first run grows the memory, the second must not; where it does, it began with the end of the first as its
-        // warm start and took steps by other ways: the third begins alike and takes the same
+        // the first run grows the memory, the second should not; if it does, it took other methods
+        // because its warm start was the end of the first; the third run starts like the second and
+        // takes the same methods
         let mut allocations = 0;
         let mut end = None;
         for run in 0..3 {
@@ -41,7 +42,7 @@ fn a_warm_step_allocates_nothing() {
                 let step = system.step_with(&mut state, &input, params, &mut work);
                 let taken = counting::calls() - before;
                 let report = step.unwrap_or_else(|why| panic!("{name}: {why}"));
-                // where Newton's method fails, a proof is searched for, and a proof is new data
+                // where Newton's method fails, a certificate is searched for, which allocates
                 let searched = matches!(
                     report.method,
                     StepMethod::Coulomb(CoulombMethod::Lemke | CoulombMethod::Cases)

@@ -16,7 +16,7 @@ fn record(scene: &Scene) -> Recording {
     outcome.recording
 }
 
-/// Largest angle of a body from how it lies at `from`, in degrees.
+/// Largest rotation of a body from its orientation at time `from`, in degrees.
 fn swing(recording: &Recording, body: &str, from: f64) -> f64 {
     let b = recording.body(body).unwrap();
     let frames: Vec<_> = recording.frames.iter().filter(|f| f.t >= from - 1e-9).collect();
@@ -26,8 +26,8 @@ fn swing(recording: &Recording, body: &str, from: f64) -> f64 {
     frames.iter().map(|f| turned(&f.X_WB[b])).fold(0.0, f64::max)
 }
 
-/// Tracy Fig. 1: held between two plates for 10 s under gravity, the rabbit stays as it was; without
-/// torsional friction it swings about the points that touch.
+/// Tracy Fig. 1: between two plates for 10 s under gravity, the rabbit does not move. Without
+/// torsional friction it swings about the contact points.
 #[test]
 fn torsional_friction_keeps_the_rabbit_from_swinging() {
     for cone in ["4", "round"] {
@@ -40,7 +40,8 @@ fn torsional_friction_keeps_the_rabbit_from_swinging() {
     }
 }
 
-/// A tripod of three balls that two balls push over a floor, one a little off, described by `shape`.
+/// A tripod of three balls, pushed over a floor by two balls of which one is off centre. `shape`
+/// describes the tripod.
 fn pushed_tripod(shape: &str, dir: &std::path::Path) -> Recording {
     let text = format!(
         "step: {{size: 0.02, duration: 2, inertia: mass, cone: round}}
@@ -77,7 +78,7 @@ fn centres() -> [Vec3; 3] {
     })
 }
 
-/// The balls as an `.obj` with a group each, of `2 n` meridians and `n` parallels.
+/// The balls as an `.obj` file with one group each, of `2 n` meridians and `n` parallels.
 fn meshes(n: usize) -> String {
     let mut text = String::new();
     for (k, centre) in centres().into_iter().enumerate() {
@@ -134,13 +135,13 @@ fn shapes_mesh_and_cloud_of_one_body_move_alike() {
     let body = shapes.body("body/body").unwrap();
     let end = |r: &Recording| r.frames.last().unwrap().X_WB[body];
     assert!((end(&shapes).translation).norm() > 0.03, "it was pushed");
-    // distance of samples on three balls, and of vertices of the mesh
+    // spacing of samples on three balls, and of vertices of the mesh
     let sampling = (12.0 * PI * RADIUS * RADIUS / f64::from(points)).sqrt();
     for (name, other, distance) in [("cloud", cloud, sampling), ("mesh", mesh, PI * RADIUS / 16.0)]
     {
         for (a, b) in shapes.frames.iter().zip(&other.frames) {
             let (a, b) = (a.X_WB[body], b.X_WB[body]);
-            // how far the centre and the feet are from where the other one has them
+            // distance of the centre and the feet from those of the other run
             let turn = (a.rotation.inverse() * b.rotation).to_rotation_vector().norm();
             let apart = (a.translation - b.translation).norm().max(0.05 * turn);
             eprintln!("{name} {apart:e} {distance:e}");

@@ -1,11 +1,12 @@
-//! Shipped scenes under exact Coulomb friction: they run to their end, and nothing that slides floats.
+//! Shipped scenes with exact Coulomb friction: they run to the end, and sliding contacts do not
+//! separate.
 #![allow(missing_docs)]
 
 use quasistep::{ContactMode, Tally};
 use std::ops::ControlFlow;
 use testkit::scene;
 
-/// Seconds of each scene; fifty boxes that lean on one another are left out.
+/// Duration in s of each scene. The scene of fifty boxes is left out.
 const SCENES: [(&str, &str); 11] = [
     ("gripper_2d", ""),
     ("four_bar_gripper", ""),
@@ -20,9 +21,10 @@ const SCENES: [(&str, &str); 11] = [
     ("million_points", "1"),
 ];
 
-/// The gap of a loaded contact that did not overlap before: 1 nm, what a patch that turns contradicts itself by.
+/// Largest gap of a loaded contact that did not overlap before: 1 nm, the inconsistency of the rows
+/// of a rotating patch.
 const CLOSED: f64 = 1e-9;
-/// Forces are certified to this share of the largest, in N.
+/// Tolerance of certified forces as a share of the largest force.
 const BALANCE: f64 = 1e-8;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Exact Coulomb friction where it has no answer, many, or one, and what is said of it.
+//! Exact Coulomb friction with no solution, many solutions, or one, and the report in each case.
 #![allow(missing_docs)]
 
 use quasistep::{
@@ -23,14 +23,14 @@ const PRESCRIBED: [(&str, &str); 4] = [
     ),
 ];
 
-/// Fingers that touch the ball without force, and are driven by springs, Pang21 (6).
+/// Fingers that touch the ball without force and are driven by springs, Pang21 (6).
 const SPRINGS: [(&str, &str); 3] = [
     ("step.friction", "exact"),
     ("models.gripper.bodies.left.joint.0.start", "-0.1"),
     ("models.gripper.bodies.right.joint.0.start", "0.1"),
 ];
 
-/// Fingers close by 5 mm, or rise along the ball at 0.2 m/s.
+/// Commands: the fingers close by 5 mm, or rise along the ball at 0.2 m/s.
 const SQUEEZE: &str = "[{joints: [gripper.x_l, gripper.x_r], constant: [-0.095, 0.095]}]";
 const GRAZE: &str = "[{joints: [gripper.x_l, gripper.x_r], constant: [-0.1, 0.1]}, {joint: gripper.y, expr: 0.2*t}]";
 
@@ -40,7 +40,7 @@ fn gripper(drives: &[(&str, &str)], commands: &str) -> Scene {
     scene("gripper_2d", &changes)
 }
 
-/// Bodies A of contacts of the first step, by name.
+/// Names of the bodies A of contacts in the first step.
 fn bodies_a(scene: &Scene, contacts: &[SharedForce]) -> Vec<String> {
     let report = scene.first_step().unwrap().report;
     let body = |c: &SharedForce| report.contacts[c.contact].body_a as usize;
@@ -57,7 +57,7 @@ fn stopped(scene: &Scene) -> StepError {
     scene.run(None, &mut |_| ControlFlow::Continue(())).stopped.expect("no step can be taken")
 }
 
-/// A ball between prescribed fingers that close has no room: Pang21 (1) has no solution.
+/// Prescribed fingers that close on a ball leave it no room: Pang21 (1) has no solution.
 #[test]
 fn a_prescribed_grasp_crushes_the_ball_and_names_the_pairs() {
     let error = stopped(&gripper(&PRESCRIBED, SQUEEZE));
@@ -70,7 +70,8 @@ fn a_prescribed_grasp_crushes_the_ball_and_names_the_pairs() {
     assert!(text.contains("`gripper/left` and `ball/ball` touch"), "{text}");
 }
 
-/// Fingers that touch and rise may drag at the ball with any force up to lifting it: Pang21 (1) has many.
+/// Fingers that touch the ball and rise may exert any friction force up to its weight: Pang21 (1)
+/// has many solutions.
 #[test]
 fn a_prescribed_graze_has_many_forces() {
     let scene = gripper(&PRESCRIBED, GRAZE);
@@ -86,7 +87,7 @@ fn a_prescribed_graze_has_many_forces() {
     );
 }
 
-/// With springs instead, Pang21 (6), the same squeeze and the same graze have exactly one answer.
+/// With springs, Pang21 (6), the same commands have exactly one solution each.
 #[test]
 fn impedances_have_exactly_one_answer() {
     // 5 mm at 1000 N/m from each side
@@ -102,7 +103,7 @@ fn impedances_have_exactly_one_answer() {
     assert_eq!(answer.forces, ForceUniqueness::Unique);
 }
 
-/// Two fingers on one joint share their friction in any split; its sum on the ball is the only one.
+/// Two fingers on one joint share friction in any ratio; only its sum on the ball is unique.
 #[test]
 fn fingers_on_one_joint_share_friction_in_any_split() {
     let changes = [("step.friction", "exact"), ("step.duration", "0.05"), ("facts", "[]")];
@@ -124,8 +125,8 @@ fn fingers_on_one_joint_share_friction_in_any_split() {
     assert_eq!((Some(sums[0].body), sums[0].axes.as_str()), (body, "z"));
 }
 
-/// Trinkle05 section 5: without friction the particle may be anywhere on the floor between fence and wall,
-/// with friction it is at one place, at every step.
+/// Trinkle05 section 5: without friction the particle may be anywhere on the floor between fence
+/// and wall. With friction its position is unique at every step.
 #[test]
 fn friction_makes_the_particle_s_motion_the_only_one() {
     for cone in ["4", "8", "round"] {
@@ -175,8 +176,8 @@ fn particle(fx: &str, fz: &str, changes: &[(&str, &str)]) -> Scene {
     Scene::parse(&text, "particle.yml", "particle", Path::new("."), &changes).unwrap()
 }
 
-/// The counterexample to Trinkle05 (32): a load of exactly mu m g passes it, and yet the particle may slide
-/// along the load; with less it stays.
+/// Counterexample to Trinkle05 (32): a load of exactly mu m g satisfies it, but the particle may
+/// slide along the load. With a smaller load it stays.
 #[test]
 fn a_load_at_the_friction_limit_leaves_the_motion_open() {
     let scene = particle("5", "0", &[]);
@@ -188,7 +189,8 @@ fn a_load_at_the_friction_limit_leaves_the_motion_open() {
     assert_eq!(answer.motion, MotionUniqueness::Unique);
 }
 
-/// A load above mu m g, or above the weight, pulls the particle away, and the direction is said.
+/// A load above mu m g, or above the weight, accelerates the particle. The error reports the
+/// direction.
 #[test]
 fn what_is_pulled_away_is_named_with_its_direction() {
     for (fx, fz, dof) in [("5.1", "0", "particle.x +"), ("0", "10.1", "particle.z +")] {
@@ -200,7 +202,7 @@ fn what_is_pulled_away_is_named_with_its_direction() {
     }
 }
 
-/// Runs to the end, and says how many steps stood in.
+/// Runs to the end; returns the number of steps that used the fallback, and the recording.
 fn stand_ins(scene: &Scene, fallback: Fallback) -> (usize, quasistep_record::Recording) {
     let mut tally = Tally::default();
     let outcome = scene.run(None, &mut |step| {
@@ -215,7 +217,7 @@ fn stand_ins(scene: &Scene, fallback: Fallback) -> (usize, quasistep_record::Rec
     (tally.stand_ins(), outcome.recording)
 }
 
-/// Where prescribed fingers would crush the ball, springs in their place squeeze it: 5 mm at 500 N/m.
+/// If prescribed fingers would crush the ball, springs in their place squeeze it: 5 mm at 500 N/m.
 #[test]
 fn springs_stand_in_for_prescribed_motion_that_crushes() {
     let mut drives = PRESCRIBED.to_vec();
@@ -231,8 +233,8 @@ fn springs_stand_in_for_prescribed_motion_that_crushes() {
     assert!((frame.q[left] + 0.1).abs() < 1e-12, "the finger stops at the ball");
 }
 
-/// The other fallbacks keep to prescribed motion and to gaps, so that what is crushed stays an error; and
-/// springs do not help where nothing is prescribed.
+/// Other fallbacks keep prescribed motion and gaps, so inconsistent gaps remain an error. Springs
+/// have no effect if nothing is prescribed.
 #[test]
 fn fallbacks_that_do_not_help_leave_the_error_as_it_is() {
     for fallback in ["convex", "proximal"] {
@@ -247,8 +249,8 @@ fn fallbacks_that_do_not_help_leave_the_error_as_it_is() {
     }
 }
 
-/// A particle that is pulled along the floor by more than friction holds moves by its inertia,
-/// `h² (F − mu m g) / m` from rest in each step, and one that is lifted leaves the floor.
+/// A particle pulled along the floor by more than friction moves by its inertia, `h² (F − mu m g) /
+/// m` from rest in each step. One that is pulled upwards leaves the floor.
 #[test]
 fn the_proximal_step_moves_what_nothing_supports_by_its_inertia() {
     let changes = [("step.fallback", "proximal"), ("step.duration", "0.03")];
@@ -265,8 +267,8 @@ fn the_proximal_step_moves_what_nothing_supports_by_its_inertia() {
     }
 }
 
-/// A rod leans on a belt that drags its tip under its hinge: slipping presses the tip into the belt by more
-/// than it lifts it, and sticking would move it below.
+/// A rod leans on a belt that drags its tip under its hinge. Slip presses the tip into the belt
+/// faster than normal force lifts it, and sticking would move the tip below the belt.
 const ROD: &str = "
 format: 1
 title: A rod that jams
@@ -302,14 +304,14 @@ fn a_rod_that_jams_is_named_and_gives_way_to_fallbacks() {
         text.starts_with("jammed:") && text.contains("`belt/belt` and `rod/rod` touch"),
         "{text}"
     );
-    // the tip is dragged by friction below the tangent of its lean: no jam
+    // friction below the tangent of the lean: the tip slides and there is a solution
     assert_eq!(stand_ins(&rod("0.4", &[]), Fallback::None).0, 0);
-    // the convex step's cones exclude one another just so, with mass as without
+    // the cones of the convex step are inconsistent in the same way, with and without mass
     for fallback in ["convex", "proximal"] {
         let error = stopped(&rod("1", &[("step.fallback", fallback)]));
         assert!(matches!(error, StepError::Jammed { .. }), "{fallback}: {error}");
     }
-    // a belt on a spring waits for the rod
+    // a belt on a spring stops at the rod
     let (count, recording) =
         stand_ins(&rod("1", &[("step.fallback", "impedance")]), Fallback::Impedance);
     assert_eq!(count, 1);
@@ -317,7 +319,8 @@ fn a_rod_that_jams_is_named_and_gives_way_to_fallbacks() {
     assert!(recording.frames[1].q[belt].abs() < 1e-12, "{:?}", recording.frames[1].q);
 }
 
-/// The jammed rod on a joint that also lets it lean sideways, and a belt that drags it aside as well: a jam in space.
+/// The jammed rod on a joint that also lets it lean sideways, and a belt that also drags it
+/// sideways: a jam in three dimensions.
 const ROD_IN_SPACE: [(&str, &str); 3] = [
     (
         "models.rod.joint",
@@ -330,8 +333,8 @@ const ROD_IN_SPACE: [(&str, &str); 3] = [
     ("commands", "[{joint: belt.x, expr: 0.1*t}, {joint: belt.y, expr: 0.03*t}]"),
 ];
 
-/// Round cones that slip along a line have a linear complementarity problem to prove a jam by; in space every direction of slip
-/// is refuted.
+/// Round cones that slip along a line have a linear complementarity problem, whose certificate
+/// proves the jam. In three dimensions every direction of slip is refuted.
 #[test]
 fn round_cones_that_jam_end_in_words_too() {
     for space in [false, true] {
@@ -346,7 +349,8 @@ fn round_cones_that_jam_end_in_words_too() {
         let StepError::Jammed { pairs, .. } = &error else { panic!("{text}") };
         assert_eq!(pairs.len(), 1);
         assert!(text.contains("`belt/belt` and `rod/rod` touch"), "{text}");
-        // friction below the tangent of the lean, and a belt that drags the tip out from under the hinge
+        // friction below the tangent of the lean, and a belt that drags the tip away from under the
+        // hinge
         assert_eq!(stand_ins(&rod("0.4", &[]), Fallback::None).0, 0);
         let outwards = if space {
             "[{joint: belt.x, expr: -0.1*t}, {joint: belt.y, expr: 0.03*t}]"
@@ -354,7 +358,7 @@ fn round_cones_that_jam_end_in_words_too() {
             "[{joint: belt.x, expr: -0.1*t}]"
         };
         assert_eq!(stand_ins(&rod("1", &[("commands", outwards)]), Fallback::None).0, 0);
-        // springs in place of the belt's motion wait for the rod
+        // with springs in place of the prescribed motion, the belt stops at the rod
         let springs = rod("1", &[("step.fallback", "impedance")]);
         assert_eq!(stand_ins(&springs, Fallback::Impedance).0, 1);
     }

@@ -1,4 +1,4 @@
-//! The dynamic step against models that it shares nothing with, and on the shipped scenes.
+//! Dynamic steps compared with independent models, and on the shipped scenes.
 #![allow(missing_docs, non_snake_case)]
 
 use quasistep::{ContactReport, State, StepInput, StepParams, StepReport, Tally};
@@ -9,7 +9,8 @@ use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
 use std::ops::ControlFlow;
 use testkit::{CONTROLLED_SCENES, SCENES, root, scene};
 
-/// The point robot with all its surfaces in reach, and a step that has velocities.
+/// The point robot with all its surfaces within the margin, and parameters of a step with
+/// velocities.
 fn robot() -> (Scene, StepParams) {
     let scene = scene("point_robot", &[("step.motion", "dynamic")]);
     let params = StepParams { contact_margin: 100.0, ..scene.params.clone() };
@@ -25,7 +26,7 @@ fn step(scene: &Scene, params: &StepParams, x: &[f64], u: &[f64]) -> (Vec<f64>, 
     (state.q.into_iter().chain(state.v).collect(), report)
 }
 
-/// `x⁺` of a linear complementarity system, by Lemke's method on all its pairs.
+/// Next state `x⁺` of a linear complementarity system, by Lemke's method on all its pairs.
 fn roll(lcs: &Lcs, x: &[f64], u: &[f64]) -> Vec<f64> {
     let row = |M: &[f64], i: usize, v: &[f64]| -> f64 {
         M[i * v.len()..][..v.len()].iter().zip(v).map(|(a, b)| a * b).sum()
@@ -53,13 +54,14 @@ fn far(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()))
 }
 
-/// A small linear congruential generator: the same samples on every machine, uniform in [-1, 1).
+/// Linear congruential generator: the same samples on every machine, uniform in [-1, 1).
 fn uniform(seed: &mut u64) -> f64 {
     *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
     (*seed >> 11) as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0
 }
 
-/// MpcNote (6) to (9) with the step's own numbers: states near the slope, the floor, the wall, and in corners.
+/// MpcNote (6) to (9) with the step's own parameters: states near the slope, the floor, the wall,
+/// and in corners.
 #[test]
 fn the_step_of_the_point_robot_is_that_of_the_note() {
     let (scene, params) = robot();
@@ -88,7 +90,8 @@ fn the_step_of_the_point_robot_is_that_of_the_note() {
     assert!(worst <= 1e-10, "{worst:e}");
 }
 
-/// With springs and dampers on the joints as well, soft and stiff: the prediction's system is the simulator's step.
+/// With soft and stiff springs and dampers on the joints, the prediction's linear complementarity
+/// system equals the simulator's step.
 #[test]
 fn a_prediction_has_the_springs_of_the_step() {
     let (mut seed, mut worst, mut touched, mut slid) = (3, 0.0_f64, 0, 0);
@@ -114,7 +117,7 @@ fn a_prediction_has_the_springs_of_the_step() {
                 .collect();
             let u = [uniform(&mut seed), uniform(&mut seed)];
             let command = vec![4.1 + 0.2 * uniform(&mut seed)];
-            // far from where it is made: nothing turns in this scene
+            // far from the point of linearisation: nothing rotates in this scene
             let about = [3.0, -3.0];
             let seen = scene.system.linearise(&about, params.gravity, 100.0).unwrap();
             let predicted =
@@ -138,7 +141,7 @@ fn a_prediction_has_the_springs_of_the_step() {
     assert!(worst <= 1e-9, "{worst:e}");
 }
 
-/// Every step of the closed loop that another program proved optimal.
+/// Every step of a closed loop that another program proved optimal is reproduced.
 #[test]
 fn every_step_of_the_reference_follows_from_the_one_before() {
     let (scene, params) = robot();
@@ -164,7 +167,7 @@ fn every_step_of_the_reference_follows_from_the_one_before() {
     assert!(state <= 1e-9 && force <= 1e-8, "{state:e} {force:e}");
 }
 
-/// The plan's own model and the simulator that moves the scene agree step by step.
+/// The plan's model and the simulator agree step by step.
 #[test]
 fn the_point_robot_under_control_moves_as_planned() {
     let scene = scene("point_robot", &[("mpc.steps", "90")]);
@@ -182,8 +185,9 @@ fn the_point_robot_under_control_moves_as_planned() {
     assert!(hit && run.worst_prediction_error() <= 1e-10);
 }
 
-/// Shipped scenes with their own steps run to their end with dynamics. Left out: fifty boxes that fall on one
-/// another, for which exact friction finds no answer without dynamics either, and a million points, for time.
+/// Shipped scenes with their own step sizes run to their end with dynamics. Two are left out: fifty
+/// falling boxes, for which exact friction has no solution without dynamics either, and a million
+/// points, for time.
 #[test]
 fn scenes_run_to_their_end() {
     for name in SCENES.into_iter().chain(CONTROLLED_SCENES) {
@@ -213,7 +217,8 @@ fn scenes_run_to_their_end() {
     }
 }
 
-/// A peg in a slot that is 2 mm too narrow: every step of the run says that something stood in.
+/// A peg in a slot that is 2 mm too narrow: every step of the run is reported as using the
+/// fallback.
 #[test]
 fn steps_without_recovery_are_counted() {
     let text = "

@@ -1,5 +1,6 @@
-//! First scenes of somebody who is new: boxes, balls, cans and capsules, pushed, squeezed, stacked and pressed. Every formulation, cone
-//! and inertia takes their steps, or says that nothing supports a body.
+//! First scenes of a new user: boxes, balls, cans and capsules, pushed, squeezed, stacked and
+//! pressed. Every formulation, cone and inertia takes their steps, or reports that nothing supports
+//! a body.
 #![allow(missing_docs)]
 
 use quasistep::{StepError, StepInput};
@@ -7,7 +8,7 @@ use quasistep_scene::Scene;
 use std::path::Path;
 use testkit::everyday;
 
-/// Formulation, inertia, integration and step.
+/// Formulation, inertia, integration and step of each run.
 const WAYS: [[&str; 4]; 7] = [
     ["convex", "none", "euler", "0.05"],
     ["convex", "mass", "euler", "0.05"],
@@ -19,11 +20,12 @@ const WAYS: [[&str; 4]; 7] = [
 ];
 const CONES: [&str; 4] = ["round", "4", "8", "box"];
 
-/// Runs that end undecided. Without mass a pyramid of eight edges lets the pushed box turn until it slides along an edge, for
-/// forces that are rounding; between finger and wall the box rubs with five areas at once.
+/// Runs that end undecided. Without mass, a pyramid of eight edges lets the pushed box turn until
+/// it slides along an edge, with forces that are rounding. Between finger and wall the box slides
+/// on five areas at once.
 const UNDECIDED: [&str; 2] = ["push_box exact none euler 8", "wall dynamic  euler round"];
 
-/// Runs a scene; tells the error that ended it, unless a body had no support.
+/// Runs a scene; returns the error that ended it, unless a body had no support.
 fn end(
     path: &Path,
     [formulation, inertia, integration, step]: [&str; 4],
@@ -74,8 +76,8 @@ fn first_scenes_run_whatever_the_formulation() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Steps of worlds of any size, mass and friction, with exact friction and nothing that stands in for it. Steps that tunnel end the
-/// run, too, but they say what helps.
+/// Steps of worlds of any size, mass and friction, with exact friction and no fallback. A run may
+/// also end with a tunnelling error, which names a remedy.
 #[test]
 fn exact_steps_are_found_at_any_size() {
     let (mut steps, mut undecided) = (0, Vec::new());

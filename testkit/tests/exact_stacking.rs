@@ -1,5 +1,5 @@
-//! Exact friction in the scene of stacked cubes, with rigid pads and with pads that give: the table of `docs/accuracy.md`.
-//! `cargo test -p testkit --test exact_stacking -- --nocapture` prints it.
+//! Exact friction in the scene of stacked cubes, with rigid and with compliant pads: the table of
+//! `docs/accuracy.md`. `cargo test -p testkit --test exact_stacking -- --nocapture` prints it.
 #![allow(missing_docs)]
 
 use quasistep_reproduce::measure::{Trajectory, integral_error};

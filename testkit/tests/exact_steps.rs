@@ -1,4 +1,4 @@
-//! Steps with exact friction that have an answer, and whose answer is found.
+//! Steps with exact friction that have a solution, which is found.
 #![allow(missing_docs)]
 
 use quasistep_scene::Scene;
@@ -10,7 +10,8 @@ fn stopped(scene: &Scene) -> Option<String> {
     scene.run(None, &mut |_| ControlFlow::Continue(())).stopped.map(|error| error.to_string())
 }
 
-/// Rows of grasped cubes contradict one another in the middle of a step by more than Newton's method can pass over.
+/// Rows of grasped cubes at the middle of a step are inconsistent by more than Newton's method
+/// tolerates.
 #[test]
 fn an_arm_stacks_cubes_with_jacobians_of_the_middle_of_its_steps() {
     for h in ["0.2", "0.1", "0.05"] {
@@ -39,8 +40,9 @@ models:
 friction: {default: 3, rule: minimum}
 ";
 
-/// A can on a slope stands while the plumb line through its centre meets the floor within its rim. The rim is points: beyond the
-/// polygon that they span, from 99 % of the tipping slope on, the can tips, and each of its steps has an answer too.
+/// A can on a slope stands if the plumb line through its centre meets the floor within its rim. The
+/// rim is modelled by points. Beyond their polygon, from 99 % of the tipping slope on, the can
+/// tips, and its steps have solutions too.
 #[test]
 fn every_step_of_a_can_near_its_tipping_slope_has_an_answer() {
     for (radius, length) in [(0.1, 0.5), (0.05, 0.2), (0.03, 0.3)] {

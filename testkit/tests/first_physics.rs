@@ -1,5 +1,5 @@
-//! What a person with the real objects would see, at any step size: `docs/quasi-static.md`.
-//! `cargo test -p testkit --test first_physics -- --nocapture` prints its table.
+//! Elementary experiments with known results at any step size: `docs/quasi-static.md`. `cargo test
+//! -p testkit --test first_physics -- --nocapture` prints its table.
 #![allow(missing_docs)]
 
 use quasistep_scene::RunOutcome;
@@ -22,7 +22,7 @@ fn bodies_fall_weigh_and_slide_as_they_should_at_any_step_size() {
     );
     println!("|---|---|---|---|");
     for h in SIZES {
-        // it falls 0.95 m at g tau and never rises
+        // the body falls 0.95 m at g tau and never rises
         let fall = run("fall", &[("step.size", h)]);
         let heights: Vec<f64> = fall.recording.frames.iter().map(|f| f.q[6]).collect();
         assert!(heights.windows(2).all(|w| w[1] <= w[0] + 1e-12), "h = {h}: {heights:?}");
@@ -31,12 +31,12 @@ fn bodies_fall_weigh_and_slide_as_they_should_at_any_step_size() {
         let size: f64 = h.parse().unwrap();
         assert!(landed >= 0.95 / G - 1e-9 && landed < 0.95 / G + 2.0 * size, "h = {h}: {landed}");
 
-        // its weight, and drag at 0.1 m/s
+        // force: its weight, plus drag at 0.1 m/s
         let lift = run("lift", &[("step.size", h)]);
         let drive = lift.recording.frames.last().unwrap().effort[0];
         assert!((drive - 0.2 * (G + 0.1)).abs() < 1e-6, "h = {h}: {drive} N");
 
-        // x along the level; at 0.4 s in whole steps
+        // x along the level; time 0.4 s in whole steps
         let slope = run("slope", &[("step.size", h)]);
         let way = (slope.state.q[4] - 0.017_101_007_166_283_4) / 20_f64.to_radians().cos();
         let speed = G * (20_f64.to_radians().sin() - 0.2 * 20_f64.to_radians().cos());

@@ -12,7 +12,7 @@ fn record(changes: &[(&str, &str)]) -> Recording {
     outcome.recording
 }
 
-/// Contact of the ball with a body whose name ends like this, and +1 if the ball is B.
+/// Contact of the ball with a body whose name ends with `other`, and its sign: +1 if the ball is B.
 fn contact<'a>(recording: &'a Recording, frame: &'a Frame, other: &str) -> (&'a Contact, f64) {
     let name = |i: usize| recording.bodies[i].as_str();
     let found = frame.contacts.iter().find(|c| {
@@ -23,8 +23,8 @@ fn contact<'a>(recording: &'a Recording, frame: &'a Frame, other: &str) -> (&'a 
     (c, if name(c.b).starts_with("ball") { 1.0 } else { -1.0 })
 }
 
-/// Every numeric column to 1e-9 m and 1e-6 N. Fingers on one joint share friction in any split, unless the
-/// smallest forces are asked for: then `shared` compares its sum.
+/// Compares every numeric column to 1e-9 m and 1e-6 N. Fingers on one joint share friction in any
+/// ratio unless the smallest-norm forces are requested; with `shared` only the sum is compared.
 fn compare(recording: &Recording, table: &Table, shared: bool) {
     const METRE: f64 = 1e-9;
     const NEWTON: f64 = 1e-6;
@@ -72,7 +72,7 @@ fn compare(recording: &Recording, table: &Table, shared: bool) {
                 Mode::Stick => "stick",
                 Mode::Slide => "slide",
             };
-            // at vanishing slip the recording's own threshold decides; ours is 1e-6 m/s
+            // at vanishing slip the mode depends on the recording's own threshold; ours is 1e-6 m/s
             let slip = column(&format!("vt{i}")).abs();
             if !(1e-7..1e-5).contains(&slip) {
                 assert_eq!(got, want, "row {k}, mode of contact {i}");
@@ -92,8 +92,8 @@ fn ball_with_mass_follows_the_recording() {
     compare(&record(&[("step.inertia", "mass")]), &gripper_2d(Gripper::QpPeerKnotsMass), false);
 }
 
-/// Pang21 (6), exact Coulomb friction, on the same scene: with round cones too, since every contact of
-/// this planar problem has two edges.
+/// Exact Coulomb friction, Pang21 (6), on the same scene. Round cones give the same result, because
+/// every contact of this planar problem has two edges.
 #[test]
 fn exact_friction_follows_the_recordings() {
     for (stop, inertia, recorded) in [
@@ -103,7 +103,7 @@ fn exact_friction_follows_the_recordings() {
         ("0.24", "mass", Gripper::LcpStopAt024Mass),
     ] {
         let knots = format!("[0, 0.08, {stop}, 0.35]");
-        // the same speed up to the later stop
+        // the same speed until the later stop
         let low = if stop == "0.24" { "-0.032" } else { "-0.03" };
         let values = format!(
             "[[-0.106, 0.106, 0], [-0.09, 0.09, 0], [-0.09, 0.09, {low}], [-0.09, 0.09, {low}]]"
@@ -121,8 +121,8 @@ fn exact_friction_follows_the_recordings() {
     }
 }
 
-/// Touch at 0.03 s, first sliding step ends at 0.14 s, and once the command stops at 0.23 s the slip
-/// speed falls by 3 each step.
+/// Contact begins at 0.03 s and the first sliding step ends at 0.14 s. After the command stops at
+/// 0.23 s, the slip speed falls to a third in each step.
 #[test]
 fn modes_change_when_the_paper_says() {
     let recording = record(&[]);

@@ -1,31 +1,31 @@
-//! The step solver on contact problems that are hard on purpose: the short run of
-//! `cargo run --release -p benches --bin hard_problems`.
+//! The step solver on hard contact problems. The long run is `cargo run --release -p benches --bin
+//! hard_problems`.
 
 use quasistep_solvers::Status;
 use std::collections::BTreeMap;
 use testkit::hard_problems::{Examiner, Family, HardProblem, Natural};
 
 const COUNT: u64 = 1500;
-/// Seeds of problems of which an answer was wrong once, and what is in them.
+/// Seeds of problems that once had a wrong solution, with their difficulty.
 const WRONG_ONCE: [u64; 15] = [
-    // a cone of which one edge is a hundredth of the others, by itself or because its rows cancel on a slider,
-    // with force: an answer must hold on that edge by what it is itself
+    // one edge of a cone is a hundredth of the others, by itself or because its rows cancel on a
+    // slider: the residual must be relative to that edge
     34_549, 89_845,
-    // next to massless: to less than all digits, what forces could do there is no speed to compare with; and
-    // towers of slippery contacts, where a friction coefficient is no length
+    // nearly massless bodies with an approximate solution, where the forces give no reference
+    // speed; and towers with small friction coefficients, which must not count as lengths
     92_767, 46_066, 72_940,
-    // to less than all digits, bodies without mass that are out of balance in their own units; and two contacts
-    // whose units are 28 apart, taken for alike
+    // massless bodies out of balance in their own units, with approximate solutions; and two
+    // contacts whose units differ by a factor of 28 and were treated as equal
     81_239, 92_822, 27_654,
-    // costs next to singular, where the forces of a point far enough away are much larger than those that
+    // nearly singular costs, where the forces at a distant point are much larger than those that
     // they must balance
     51_109, 53_323, 59_848,
-    // rays against a cost or a spring without limit, in units of variables that are far apart
+    // rays against a cost or a Huber term without limit, with very different units of variables
     3_965, 5_864, 37_959,
-    // multipliers of edges that cancel one another but for rounding
+    // multipliers of edges that cancel up to rounding
     47_878,
 ];
-/// Share of those with round cones that may end without an answer.
+/// Largest fraction of problems with round cones that may end without a solution.
 const ROUND_GIVEN_UP: f64 = 0.2;
 
 #[test]
@@ -67,7 +67,7 @@ fn no_answer_to_a_hard_problem_is_wrong() {
     }
     let [given_up, all] = round;
     assert!(given_up as f64 <= ROUND_GIVEN_UP * all as f64, "{given_up} of {all} round given up");
-    // the families hold what their names say
+    // each family contains the outcomes that its name implies
     let with = |family: Family, end: usize| {
         ends.iter().filter(|(k, _)| k.0 == family).map(|(_, e)| e[end]).sum::<u64>()
     };
@@ -86,7 +86,7 @@ fn a_seed_makes_the_same_problem() {
     }
 }
 
-/// Memory of the problems before does not reach the answer.
+/// Memory of earlier problems does not affect the solution.
 #[test]
 fn a_used_solver_answers_like_a_new_one() {
     let mut used = Examiner::new();
@@ -100,7 +100,7 @@ fn a_used_solver_answers_like_a_new_one() {
     }
 }
 
-/// A proof that lets everything pass proves nothing.
+/// The verification rejects solutions that are slightly wrong.
 #[test]
 fn proofs_reject_what_is_slightly_off() {
     let mut examiner = Examiner::new();
@@ -117,7 +117,7 @@ fn proofs_reject_what_is_slightly_off() {
             Status::Solved => {
                 let z = natural.z(&answer.z);
                 let Some(k) = (0..z.len()).max_by(|a, b| z[*a].total_cmp(&z[*b])) else { continue };
-                // a push that is a real one
+                // a multiplier that is not negligible
                 if z[k] < 1e-3 * size(&natural.imbalance(&natural.x(&answer.x), &z)[1])
                     || z[k] < 1e-3
                     || natural.A[k].iter().all(|(_, v)| v.abs() < 1e-3)

@@ -1,5 +1,5 @@
-//! Lemke's method on the complementarity problems of shipped scenes: no attempt cycles or comes to the bound of
-//! `3 (n_v + rows)` pivots.
+//! Lemke's method on the complementarity problems of shipped scenes: no attempt cycles or reaches
+//! the limit of `3 (n_v + rows)` pivots.
 #![allow(missing_docs)]
 
 use quasistep::StepInput;
@@ -9,7 +9,7 @@ use quasistep_solvers::{
 };
 use testkit::scene;
 
-/// Seconds of each scene that are looked at; fifty boxes that lean on one another are left out.
+/// Duration in s for which each scene is tested. The scene of fifty boxes is left out.
 const SCENES: [(&str, &str); 12] = [
     ("fence_particle", "2"),
     ("gripper_2d", ""),
@@ -24,15 +24,15 @@ const SCENES: [(&str, &str); 12] = [
     ("mug_handle", ""),
     ("iiwa_stacking", "4"),
 ];
-/// Steps of each scene that Lemke's method takes too.
+/// Number of steps of each scene that are also solved by Lemke's method.
 const STEPS: usize = 12;
-/// Rows up to which its dense tableau is worth the time of a test.
+/// Largest number of rows; the dense tableau of larger problems takes too long for a test.
 const ROWS: usize = 500;
 
 #[test]
 fn no_attempt_comes_to_the_bound_of_its_pivots() {
     let (mut cold, mut answer, mut lcp) = (LcpSolver::new(), LcpSolution::default(), Lcp::new());
-    // the search through cases is not Lemke's method
+    // excludes branch and bound, which is not Lemke's method
     cold.budget = Some(1);
     let (mut warm, mut solution) = (CoulombSolver::new(), CoulombSolution::default());
     let settings = CoulombSettings { methods: CoulombMethods::LEMKE, ..CoulombSettings::default() };
@@ -46,7 +46,7 @@ fn no_attempt_comes_to_the_bound_of_its_pivots() {
         let mut work = scene.system.create_workspace();
         let (mut state, mut input) = (scene.start.clone(), StepInput::default());
         let every = scene.n_steps().div_ceil(STEPS);
-        // largest share of the bound, and pivots, cold and from the relaxation
+        // largest fraction of the limit, and pivots, from a cold start and from the relaxation
         let (mut share, mut pivots, mut steps) = ([0.0_f64; 2], [0; 2], 0);
         for index in 1..=scene.n_steps() {
             scene.sample(index as f64 * scene.params.time_step, &mut input);
@@ -72,7 +72,7 @@ fn no_attempt_comes_to_the_bound_of_its_pivots() {
             pivots[1] += solution.pivots;
             cold_solved += usize::from(answer.outcome == LcpOutcome::Solved);
             warm_solved += usize::from(solution.outcome == Outcome::Solved);
-            // the step has an answer
+            // the step has a solution
             assert_ne!(answer.outcome, LcpOutcome::Unsolvable, "{name}, step {index}");
             assert_ne!(solution.outcome, Outcome::Unsolvable, "{name}, step {index}");
             steps += 1;
@@ -84,6 +84,6 @@ fn no_attempt_comes_to_the_bound_of_its_pivots() {
         "{seen} problems, {cold_solved} solved from nothing, {warm_solved} from the relaxation"
     );
     assert!(seen >= 80, "{seen}");
-    // it may end on a ray; as a rule it does not
+    // the method may end on a ray, but rarely does
     assert!(10 * cold_solved >= 9 * seen && 10 * warm_solved >= 9 * seen);
 }

@@ -1,4 +1,4 @@
-//! `step.accuracy`: steps of many dofs that need not have all digits.
+//! `step.accuracy`: approximate steps of scenes with many degrees of freedom.
 #![allow(missing_docs)]
 
 use quasistep::{ContactMode, Derivatives, StepInput, StepParams, StepReport, Workspace};
@@ -7,13 +7,14 @@ use quasistep_solvers::Residuals;
 use std::path::Path;
 use testkit::scene;
 
-/// From every state of the pile's run: the step to 1e-8 is certified, is as near as it was asked to be, and
-/// takes fewer iterations.
+/// From every state of the pile's run, the step to 1e-8 is certified, has the accuracy asked for,
+/// and takes fewer iterations than the exact one.
 #[test]
 fn steps_to_an_accuracy_are_near_the_exact_ones() {
     const ACCURACY: f64 = 1e-8;
     for cone in ["4", "round"] {
-        // where bodies share their loads, so do areas: their centres hang on which of the answers it is
+        // areas depend on forces, which are not unique where bodies share loads, so point contacts
+        // are used
         let corners = ("friction.default.patch", "corners");
         let scene = scene("pile", &[("step.friction", "convex"), ("step.cone", cone), corners]);
         let (system, exact) = (&scene.system, &scene.params);
@@ -22,7 +23,7 @@ fn steps_to_an_accuracy_are_near_the_exact_ones() {
         let mut state = scene.start.clone();
         let mut input = StepInput::default();
         let (mut iterations, mut near_iterations, mut compared) = (0, 0, 0);
-        // boxes that fall join one another's programs and take substeps: then both solve several programs
+        // falling boxes add contacts and cause substeps, so that both runs solve several programs
         let one_program = |report: &StepReport| report.substeps == 1 && report.n_joined == 0;
         for k in 1..=scene.n_steps() / 2 {
             let said = |e: quasistep::StepError| format!("{cone}, step {k}: {e}");
@@ -40,7 +41,8 @@ fn steps_to_an_accuracy_are_near_the_exact_ones() {
                 continue;
             }
             compared += 1;
-            // where contacts are redundant the middle of the answers has all of them loaded
+            // with redundant contacts the analytic centre of the solutions has forces at all of
+            // them
             let loaded = count_loaded(report);
             assert!(near_loaded >= loaded, "{cone}, step {k}: {near_loaded} of {loaded}");
 
@@ -56,8 +58,9 @@ fn count_loaded(report: &StepReport) -> usize {
     report.contacts.iter().filter(|c| c.mode != ContactMode::Separate).count()
 }
 
-/// `dᵀ P d`, where `d` is how far one answer to a program is from the exact one, and what its residuals leave open:
-/// `zᵀs + |g|∞ ‖d‖₁ + |outside| ‖z_exact‖₁`, in J. Both costs lie above the other's tangent.
+/// Squared distance `dᵀ P d` of an approximate solution from the exact one, and its upper bound
+/// from the residuals: `zᵀs + |g|∞ ‖d‖₁ + |outside| ‖z_exact‖₁`, in J. The bound follows from the
+/// convexity of the cost.
 fn energy_apart(near: &Workspace, exact: &Workspace) -> (f64, f64) {
     let program = near.last_problem();
     let (near, exact) = (near.last_solution(), exact.last_solution());
@@ -77,14 +80,15 @@ fn energy_apart(near: &Workspace, exact: &Workspace) -> (f64, f64) {
     let sum = |values: &[f64]| values.iter().map(|x| x.abs()).sum::<f64>();
     let products: f64 = near.z.iter().zip(&near.s).map(|(z, s)| z * s).sum();
     let Residuals { stationarity, primal, .. } = near.residuals;
-    // the exact answer is that but for rounding: its own products and imbalance, a share of 1e-10 of the cost
+    // the exact solution has rounding too: its own products and residual are about 1e-10 of the
+    // cost
     let rounding = 1e-10 * near.z.iter().zip(&near.s).map(|(z, s)| (z * s).abs()).sum::<f64>()
         + exact.residuals.primal * sum(&near.z)
         + exact.residuals.stationarity * sum(&d);
     (apart, products + stationarity * sum(&d) + primal * sum(&exact.z) + rounding)
 }
 
-/// Derivatives are those of the exact step.
+/// Derivatives are those of the exact step, whatever its accuracy.
 #[test]
 fn derivatives_have_all_digits_whatever_a_step_may_be_off_by() {
     let scene = scene("pile", &[("step.friction", "convex")]);
@@ -100,8 +104,9 @@ fn derivatives_have_all_digits_whatever_a_step_may_be_off_by() {
     assert_eq!(next(0.0), next(1e-7));
 }
 
-/// A slide is told to go 30 m further: its spring has 2e5 N in the data and next to none in the end, beside which the balance is
-/// judged. It pushes a row of boxes, or nothing at all while balls fall.
+/// A slide is commanded 30 m further. Its spring has 2e5 N in the data and almost none at the
+/// solution, to which the stationarity residual must be compared. The slide pushes a row of boxes,
+/// or nothing while balls fall.
 #[test]
 fn a_command_far_away_does_not_hide_other_forces() {
     const BODIES: usize = 7;

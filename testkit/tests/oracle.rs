@@ -1,4 +1,4 @@
-//! Clarabel, an interior point that shares no code with ours, agrees on the steps of every scene.
+//! Comparison with Clarabel, an independent interior point solver, on the steps of every scene.
 #![allow(missing_docs)]
 
 use clarabel::solver::SolverStatus;
@@ -6,17 +6,18 @@ use quasistep::{Cone, Formulation, FrictionLaw, StepInput};
 use quasistep_solvers::DenseProgram;
 use testkit::{SCENES, clarabel_oracle, scene};
 
-/// Steps that are checked in each scene, spread over its run: Clarabel takes 6 ms and more a step.
+/// Number of steps checked in each scene, spread over its run. Clarabel takes at least 6 ms per
+/// step.
 const CHECKED_STEPS: usize = 25;
 
 #[test]
 fn clarabel_finds_the_same_velocities_on_every_scene() {
-    // a support's ellipsoid is round, whatever the cones of contacts are
+    // a support's ellipsoid is a round cone, whatever the cones of contacts
     for name in SCENES.into_iter().filter(|name| *name != "pusher_slider") {
         let mut scene = scene(name, &[]);
         let formulation = scene.params.formulation;
         if formulation.friction == FrictionLaw::Exact || formulation.cone == Cone::Round {
-            // no program, or none of rows alone: its convex step on pyramids instead
+            // without a program, or with round cones: use the convex step on pyramids instead
             scene.params.formulation = Formulation::convex(Cone::Pyramid(4));
         }
         let (system, params) = (&scene.system, &scene.params);
@@ -39,16 +40,16 @@ fn clarabel_finds_the_same_velocities_on_every_scene() {
             let ours = &work.last_solution().x;
             let oracle = clarabel_oracle::solve(&problem);
             assert_eq!(oracle.status, SolverStatus::Solved, "{name}, step {k}");
-            // the optimal cost is unique even where the velocity is not; an interior point of 1e-12
-            // leaves about 1e-8 of the largest energy in the step (more if it was asked for less), and rows open by up to 1e-10 m/s,
-            // which cost their impulses
+            // the optimal cost is unique even if the velocity is not; an interior point with
+            // tolerance 1e-12 has an error of about 1e-8 of the largest energy (more with a larger
+            // tolerance), and rows violated by up to 1e-10 m/s cost their impulses
             let solution = work.last_solution();
             let impulses: f64 = solution.z.iter().sum();
             let scale = clarabel_oracle::energy_scale(&problem, ours) + 1e-2 * impulses;
             let (mine, its) = (clarabel_oracle::cost(&problem, ours), oracle.cost);
             let near = 1e4 * oracle.tolerance * scale;
-            // rows that contradict one another are violated by little, which saves no more than their impulses
-            // times that: f(x) ≥ f* − Σ z* max(0, −s)
+            // a violation of inconsistent rows lowers the cost by at most impulses times violation:
+            // f(x) ≥ f* − Σ z* max(0, −s)
             let saved: f64 =
                 solution.z.iter().zip(&solution.s).map(|(z, s)| z * (-s).max(0.0)).sum();
             assert!(

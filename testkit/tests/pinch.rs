@@ -1,10 +1,10 @@
-//! A held body does not creep: the convex step has no soft constraint that could leak.
+//! A held body does not creep: the convex step has no soft constraints that would let it.
 #![allow(missing_docs)]
 
 use std::ops::ControlFlow;
 use testkit::scene;
 
-/// Drift 0 to 1e-9 m from t = 1 s to 60 s at every step size.
+/// The drift from t = 1 s to 60 s is at most 1e-9 m at every step size.
 #[test]
 fn a_pinched_body_stays_where_it_is_for_a_minute() {
     for h in ["0.01", "0.1", "0.4"] {

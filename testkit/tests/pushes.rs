@@ -1,10 +1,11 @@
-//! Where random pushes have left the box of `planar_push`: askew by some 1e-7 rad, and hardly moving.
+//! Configurations of the box of `planar_push` after random pushes: tilted by about 1e-7 rad, and
+//! nearly at rest.
 #![allow(missing_docs)]
 
 use testkit::scene;
 
-/// Configurations, and the commands that follow, of four in a thousand random pushes of 40 steps. Rows of
-/// the four corners, all of which stick, contradict one another by 3e-13 m/s.
+/// Configurations and next commands of four in a thousand random pushes of 40 steps. The rows of
+/// the four sticking corners are inconsistent by 3e-13 m/s.
 const ASKEW: [([f64; 9], [f64; 2]); 4] = [
     (
         [
@@ -73,7 +74,7 @@ fn a_box_askew_by_1e_7_rad_settles_on_its_four_corners() {
         state.q = q.to_vec();
         let step = scene.system.step(&mut state, &u, &scene.params, &mut work);
         let report = step.unwrap_or_else(|why| panic!("case {k}: {why}"));
-        // the finger pushes level; what moves the box is 1e-4 N
+        // the finger pushes horizontally; the force that moves the box is 1e-4 N
         let weight = 0.8 * 9.81;
         let held: f64 = report.contacts.iter().map(|c| c.normal_force * c.n_AB_W.z.abs()).sum();
         assert!((held - weight).abs() < 1e-3, "case {k}: {held} N of {weight} N");

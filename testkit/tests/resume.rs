@@ -1,5 +1,5 @@
-//! A run taken up again from what it keeps between steps, in fresh memory: the same bits at every step, with exact
-//! friction as without.
+//! A run resumed from a checkpoint in fresh memory gives the same bits at every step, with convex
+//! and with exact friction.
 #![allow(missing_docs)]
 
 use quasistep::{State, StepInput, WarmStart};
@@ -24,7 +24,7 @@ fn resumes(name: &str, changes: &[(&str, &str)]) {
         let mut again = saved.state.clone();
         let other = scene.system.step_with(&mut again, &input, &scene.params, &mut fresh).cloned();
         assert_eq!((&state, &went), (&again, &other), "{at}");
-        // the same by the warm start alone, in memory that has seen another step
+        // the warm start alone suffices, in memory that has solved another step
         let mut used = scene.system.create_workspace();
         let _ = scene.system.step_with(&mut scene.start.clone(), &input, &scene.params, &mut used);
         used.start_from(Some(&handed_on));
@@ -57,8 +57,8 @@ fn every_step_resumes_with_the_same_bits() {
     }
 }
 
-/// A run in two parts, the second from the end of the first, has the frames of the run in one, bit for bit. Returns the most
-/// substeps of a step.
+/// A run in two parts, the second from the end of the first, has the frames of the whole run, bit
+/// for bit. Returns the largest number of substeps of a step.
 fn goes_on(name: &str, changes: &[(&str, &str)], n_steps: usize) -> u32 {
     let scene = scene(name, changes);
     let run = |start: Option<(&State, &WarmStart)>, n_steps: usize| {
@@ -83,7 +83,7 @@ fn goes_on(name: &str, changes: &[(&str, &str)], n_steps: usize) -> u32 {
         let frames = &whole.recording.frames[parts.min(whole.recording.frames.len() - 1)..];
         let at = format!("{name} {changes:?} after {parts} steps");
         assert_eq!(rest.recording.frames.len(), frames.len(), "{at}");
-        // drives and contacts of the step before are no part of a start
+        // drives and contacts of the previous step are not part of a start
         for (went, again) in frames.iter().zip(&rest.recording.frames).skip(1) {
             assert!(went == again, "{at}: they differ at t = {} s", went.t);
         }
@@ -109,7 +109,7 @@ fn runs_go_on_with_the_same_bits() {
             goes_on(name, &changes, 24);
         }
     }
-    // steps in several parts
+    // steps with substeps
     for (name, formulation, size) in
         [("tunnel", "convex", "0.25"), ("pebble", "exact", "0.1"), ("pebble", "dynamic", "0.1")]
     {

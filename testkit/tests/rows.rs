@@ -1,14 +1,15 @@
-//! Rows of convex steps hold at the answer, in grasps of two scans by different fingers: on the way there many contacts of a cloud touch
-//! at once, and their gaps contradict one another by little.
+//! Rows of convex steps hold at the solution, in grasps of two scans by different fingers. Many
+//! contacts of a cloud are active at once, and their gaps are slightly inconsistent.
 #![allow(missing_docs)]
 
 use quasistep::StepInput;
 use quasistep_solvers::{ConeSolver, DenseProgram, Method, Settings, Solution, Status};
 use testkit::scene;
 
-/// Slack below zero that is rounding, as a share of the largest speed or offset.
+/// Violation that is rounding, as a share of the largest speed or offset.
 const ROUNDING: f64 = 1e-12;
-/// Slack below zero as a share of that speed where, at the exact point, the smallest multipliers of all rows that touch would pull.
+/// Acceptable violation, as a share of that speed, where the smallest-norm multipliers of all
+/// active rows would be negative at the exact point.
 const LARGEST: f64 = 1e-9;
 
 #[test]

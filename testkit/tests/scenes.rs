@@ -1,4 +1,4 @@
-//! Every shipped scene runs, certifies every step, and keeps its facts.
+//! Every shipped scene runs, certifies every step, and satisfies its facts.
 #![allow(missing_docs)]
 
 use quasistep::Tally;
@@ -33,8 +33,8 @@ fn every_scene_runs_and_keeps_its_facts() {
         assert!(outcome.stopped.is_none(), "{name}: {:?}", outcome.stopped);
         assert_eq!(tally.steps(), scene.n_steps(), "{name}");
         assert!(tally.worst().penetration <= 1e-9, "{name}: {:?}", tally.worst());
-        // where Newton's method does not reach the smallest forces, the report says so: among fifty
-        // boxes that fall on one another, and at a step where a round cone hardly slides
+        // steps whose report states that Newton's method did not reach the smallest-norm forces:
+        // among fifty falling boxes, and where a round cone slides very slowly
         let exempt = match (name, cone) {
             ("pile", _) => tally.steps() / 2,
             (_, Some("round")) => 1,
@@ -64,7 +64,7 @@ fn scenes_of_facts_alone_keep_them() {
     }
 }
 
-/// Same bits from run to run and in any thread.
+/// Runs are reproducible bit by bit, in any thread.
 #[test]
 fn a_run_gives_the_same_bits_in_any_thread() {
     let run = || {

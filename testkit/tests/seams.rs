@@ -1,5 +1,5 @@
-//! Seams of a floor, and of a part, do not show: what slides or rolls over them moves, and is pushed, as over one body
-//! (mujoco#1040, CoACD#44, mujoco#436). Curbs, walls and gaps do.
+//! Seams between flush bodies or parts do not affect motion or forces of a body that slides or
+//! rolls over them (mujoco#1040, CoACD#44, mujoco#436). Curbs, walls and gaps do.
 #![allow(missing_docs)]
 
 use quasistep::{StepError, StepInput};
@@ -8,7 +8,7 @@ use quasistep_model::WORLD;
 use quasistep_scene::Scene;
 use std::path::Path;
 
-/// Law, inertia and cone.
+/// Friction law, inertia and cone of a run.
 type Way = [&'static str; 3];
 
 const ROUND: [Way; 5] = [
@@ -21,19 +21,19 @@ const ROUND: [Way; 5] = [
 const PYRAMIDS: [Way; 3] =
     [["convex", "none", "4"], ["exact", "mass", "4"], ["dynamic", "mass", "4"]];
 
-/// What became of the body called `box`.
+/// Motion of the body called `box` and the forces on it.
 struct Run {
-    /// Where its centre was and is, in m.
+    /// Position of its centre at the start and at the end, in m.
     start: Vec3,
     end: Vec3,
-    /// Forces of the pusher on it, in N, and those of all springs, in N, in every step.
+    /// Forces of the pusher on it, and forces of all springs, in N, for every step.
     pushes: Vec<f64>,
     efforts: Vec<Vec<f64>>,
     error: Option<StepError>,
 }
 
 impl Run {
-    /// How far it went, in m.
+    /// Distance travelled, in m.
     fn travel(&self) -> f64 {
         (self.end - self.start).norm()
     }
@@ -88,9 +88,10 @@ fn is_near(seen: f64, right: f64) -> bool {
     (seen - right).abs() <= 0.01 * right.abs()
 }
 
-/// A box of 1 kg on a floor of friction 0.4 that is pushed at 0.15 m/s, a thousandth of it where `scale` is that: it gives
-/// way until the spring of 2000 N/m is at `mu m g`, and goes on with that force, and with that of the relaxation
-/// time of 1 s where it has inertia from step to step.
+/// Checks a box of 1 kg that is pushed at 0.15 m/s on a floor of friction 0.4; lengths are
+/// multiplied by `scale`. The spring of 2000 N/m is compressed until its force is `mu m g`; then
+/// the box slides with that force. With inertia between steps, the force of the relaxation time of
+/// 1 s is added.
 fn check_pushed(file: &str, way: Way, step: Option<f64>, scale: f64) {
     let run = run(file, way, step);
     let what = format!("{file} {way:?} {step:?}");
@@ -98,7 +99,7 @@ fn check_pushed(file: &str, way: Way, step: Option<f64>, scale: f64) {
     let travel = run.travel();
     assert!(is_near(travel, 0.44804 * scale), "{what}: it went {travel} m");
     let drag = if way[1] == "mass" && way[0] != "dynamic" { 0.15 * scale } else { 0.0 };
-    // dynamics ring while the spring is loaded
+    // dynamic steps oscillate while the spring is loaded
     let settled = run.pushes.len() / 2;
     for push in &run.pushes[settled..] {
         assert!(is_near(*push, 0.4 * 9.81 + drag), "{what}: a push of {push} N");
@@ -142,7 +143,7 @@ fn whatever_the_step() {
     }
 }
 
-/// A round pusher turns a box on a pyramid of friction, whatever the floor.
+/// A round pusher turns a box with pyramidal friction, on any floor.
 #[test]
 fn with_pyramids_too() {
     for file in ["slabs_flat_pusher", "tiles_flat_pusher"] {
@@ -153,7 +154,8 @@ fn with_pyramids_too() {
     }
 }
 
-/// The larger one moves for 3000 s. What the convex law lifts it by is more than `contact_margin` there.
+/// In the larger world the box moves for 3000 s. The convex law lifts it by more than
+/// `contact_margin` there.
 #[test]
 fn in_large_and_small_worlds_too() {
     for way in ROUND {
@@ -168,7 +170,8 @@ fn in_large_and_small_worlds_too() {
     }
 }
 
-/// Two runs that must not differ by 1 % of their largest force, nor of the way of the box, in any step.
+/// Checks that two runs differ by at most 1 % of their largest force, and of the distance
+/// travelled, in every step.
 fn check_alike(file: &str, one: &str, way: Way, step: f64) {
     let (seam, whole) = (run(file, way, Some(step)), run(one, way, Some(step)));
     let what = format!("{file} {way:?} {step}");
@@ -209,7 +212,7 @@ fn a_fingertip_does_not_feel_that_a_part_is_of_two_pieces() {
     }
 }
 
-/// A slab that is 1 mm higher: without inertia the box tips over its edge, with inertia it climbs.
+/// A slab that is 1 mm higher. Without inertia the box tips over its edge; with inertia it climbs.
 #[test]
 fn a_curb_stops_a_box() {
     let tips = run("curb", ["exact", "none", "round"], None);
@@ -231,7 +234,7 @@ fn a_wall_on_a_floor_stops_a_box() {
     }
 }
 
-/// Its centre passes the edge before its front is over the gap of 15 cm.
+/// The box's centre passes the edge before its front has crossed the gap of 15 cm.
 #[test]
 fn a_box_tips_into_a_wide_gap() {
     for way in [ROUND[0], ROUND[2]] {

@@ -1,4 +1,4 @@
-//! Pang21 Fig. 1, 7, 8: an arm stacks cubes, against the ground truth of another engine.
+//! Pang21 Fig. 1, 7, 8: an arm stacks cubes, compared with the ground truth of another engine.
 #![allow(missing_docs)]
 
 use quasistep::Tally;
@@ -31,8 +31,9 @@ fn the_scene_has_69_dofs() {
     assert_eq!(scene("iiwa_stacking", &[]).system.model().n_v(), 69);
 }
 
-/// With damping, at the paper's step: err7 ≤ 0.09, the red cube ends within 5 mm of its recorded
-/// pose, the other cubes within 5 mm of their starts; every gap row holds to 1e-9 m.
+/// With damping, at the paper's step size: err7 ≤ 0.09, the red cube ends within 5 mm of its
+/// recorded pose, the other cubes stay within 5 mm of their starts, and every gap row holds to 1e-9
+/// m.
 #[test]
 fn damped_arm_follows_the_ground_truth() {
     let (recording, tally) = record(&[("step.size", "0.1")]);
@@ -47,8 +48,8 @@ fn damped_arm_follows_the_ground_truth() {
     }
 }
 
-/// Second order in time: err7 is down to what the contact models differ by, even at large steps, and
-/// curved motion leaves no overlap to speak of.
+/// Second order in time: err7 decreases to the difference of the contact models, even at large
+/// steps, and curved motion causes almost no overlap.
 #[test]
 fn midpoint_follows_the_ground_truth_at_large_steps() {
     for (h, most, overlap) in [("0.4", 0.06, 1e-4), ("0.2", 0.045, 2e-5), ("0.1", 0.035, 2e-6)] {

@@ -1,4 +1,5 @@
-//! Nothing that is certified is untrue: fast motion in random worlds, sampled densely.
+//! Certified steps have no overlap along their motion: fast motion in random worlds, sampled
+//! densely.
 #![allow(missing_docs)]
 
 use quasistep::{StepError, StepParams, Substeps};
@@ -7,7 +8,7 @@ use std::ops::ControlFlow;
 use testkit::random_worlds::{follow, random_world};
 use testkit::scene;
 
-/// `cargo run --release -p benches --bin swept_worlds -- --count 10000` looks at more of them.
+/// Long version: `cargo run --release -p benches --bin swept_worlds -- --count 10000`.
 #[test]
 fn no_certified_step_overlaps_along_its_motion() {
     let (mut steps, mut substeps) = (0, 0);
@@ -17,12 +18,13 @@ fn no_certified_step_overlaps_along_its_motion() {
         steps += course.steps;
         substeps += course.substeps;
     }
-    // worlds that end at once, or never leave their rows, would prove nothing
+    // guards against worlds that end at once or never reach a contact, which would test nothing
     assert!(steps > 300, "{steps} steps");
     assert!(substeps > steps + 50, "{substeps} substeps in {steps} steps");
 }
 
-/// The scene of the docs, in steps of up to twice the time that the finger needs for all of its way to the box.
+/// The scene of the documentation, with steps of up to twice the time in which the finger reaches
+/// the box.
 #[test]
 fn a_finger_pushes_a_box_at_any_size_of_step() {
     for formulation in ["convex", "exact"] {
@@ -41,7 +43,7 @@ fn a_finger_pushes_a_box_at_any_size_of_step() {
             assert!(worst >= -scene.params.max_overlap - 1e-9, "{what}: {worst}");
             let last = &outcome.recording.frames.last().unwrap().q;
             let (box_x, finger) = (last[4], last[7]);
-            // a box that floats tilts, and is pushed at another place
+            // a box that floats tilts, and is pushed at another point
             let near = if formulation == "exact" { 0.002 } else { 0.025 };
             assert!((box_x - finger - 0.07).abs() < near, "{what}: {box_x} after {finger}");
             let height = last[6] - 0.05;
@@ -55,7 +57,7 @@ fn a_finger_pushes_a_box_at_any_size_of_step() {
                 &mut |_| ControlFlow::Continue(()),
             );
             match never.stopped {
-                // the rows of all that meets may do
+                // any pair that touches may have rows
                 None => {}
                 Some(StepError::Overlap { ref pair, time, size }) => {
                     assert!(time > 0.0 && size > 0.0 && !pair.a.is_empty(), "{what}");

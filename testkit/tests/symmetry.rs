@@ -1,5 +1,6 @@
-//! A world has one answer, however it is told: with bodies and shapes in another order and with other names, with A and B of
-//! every pair exchanged, shifted, turned, mirrored, or in other units. `docs/symmetry.md` says what is known to differ.
+//! The motion of a world does not depend on its representation: order and names of bodies and
+//! shapes, exchange of A and B of every pair, translation, rotation, reflection, units.
+//! `docs/symmetry.md` lists the known exceptions.
 #![allow(missing_docs)]
 
 use quasistep::Cone;
@@ -9,11 +10,14 @@ use testkit::scene;
 use testkit::still_worlds::{FORMULATIONS, still_world};
 use testkit::symmetry::{Change, World};
 
-/// Motions that differ by less are one, as a share of the largest shape or in rad: what rounding grows to in a few steps.
+/// Acceptable difference of motions, as a share of the largest shape or in rad. Rounding grows to
+/// this size in a few steps.
 const SAME: f64 = 1e-6;
-/// Random worlds for each formulation and cone; the variable `SYMMETRY_WORLDS` asks for more.
+/// Number of random worlds for each formulation and cone. The variable `SYMMETRY_WORLDS` sets a
+/// larger number.
 const WORLDS: u64 = 10;
-/// One world in so many may differ for a cause that `docs/symmetry.md` tells; none of the first [`WORLDS`] does.
+/// One world in this many may differ for a reason given in `docs/symmetry.md`. None of the first
+/// [`WORLDS`] does.
 const KNOWN: u64 = 20;
 
 fn changes(cone: Cone) -> Vec<Change> {
@@ -70,9 +74,10 @@ fn random_worlds_move_alike_however_they_are_told() {
 
 /// Shipped scenes with round cones.
 const SCENES: [&str; 5] = ["pinch", "box_pivot", "tunnel", "gripper_2d", "planar_push"];
-/// Areas follow forces, and exact forces that bodies share between sticking contacts are not unique: a turned world ends at others.
+/// Acceptable difference in scenes whose contact areas depend on forces. Exact forces that bodies
+/// share between sticking contacts are not unique, so a rotated world has other areas.
 const SHARED: f64 = 5e-3;
-/// Steps of a scene; the variable `SYMMETRY_STEPS` asks for more.
+/// Number of steps of a scene. The variable `SYMMETRY_STEPS` sets a larger number.
 const STEPS: usize = 15;
 
 #[test]

@@ -6,7 +6,8 @@ use quasistep_reproduce::reference::{TORSION_STEPS, torsion};
 use std::ops::ControlFlow;
 use testkit::scene;
 
-/// Every column, with pyramids and with round cones. The recording's friction torque opposes the spin.
+/// Compares every column, with pyramids and with round cones. The recording's friction torque
+/// opposes the spin.
 #[test]
 fn every_column_follows_the_recording() {
     const TOLERANCE: f64 = 1e-8;
@@ -51,7 +52,8 @@ fn every_column_follows_the_recording() {
     }
 }
 
-/// At rest up to `mu_spin m g`, and steady spin at `phi = mu_spin omega h`.
+/// The ball rests up to a torque of `mu_spin m g`, and then spins steadily at `phi = mu_spin omega
+/// h`.
 #[test]
 fn the_ball_rests_until_its_friction_gives_way() {
     let outcome = scene("sphere_spin", &[]).run(None, &mut |_| ControlFlow::Continue(()));

@@ -1,4 +1,4 @@
-//! Steps end within their budget of work, whatever the world: with an answer, or in words.
+//! Steps end within their limit of work in every world, with a solution or with an error message.
 #![allow(missing_docs)]
 
 use quasistep::{StepError, StepInput, StepParams};
@@ -10,7 +10,7 @@ fn world(name: &str) -> Scene {
     Scene::load_with(&file, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Work of every step, and how the run ended.
+/// Work of every step, and the error that ended the run, if any.
 fn run(scene: &Scene, work_limit: u64) -> (Vec<u64>, Option<StepError>) {
     let params = StepParams { work_limit, ..scene.params.clone() };
     let mut work = scene.system.create_workspace();
@@ -26,7 +26,7 @@ fn run(scene: &Scene, work_limit: u64) -> (Vec<u64>, Option<StepError>) {
     (steps, None)
 }
 
-/// Steps of these worlds took from 18 s to more than a minute.
+/// Without a limit, steps of these worlds took from 18 s to more than a minute.
 #[test]
 fn steps_of_hard_worlds_end_within_their_work() {
     for name in ["tree_of_twenty_links", "pile_of_thirty"] {
@@ -36,7 +36,7 @@ fn steps_of_hard_worlds_end_within_their_work() {
             let (steps, end) = run(&scene, limit);
             eprintln!("{name}, {limit:e}: {steps:?} {end:?}, {:?}", start.elapsed());
             assert!(steps.iter().all(|work| *work <= limit), "{name}: {steps:?} of {limit}");
-            // an end without an answer is a proof that there is none, or says that the search for one was cut short
+            // an end without a solution has a certificate, or reports that the search was cut short
             assert!(
                 matches!(
                     end,
@@ -48,7 +48,7 @@ fn steps_of_hard_worlds_end_within_their_work() {
     }
 }
 
-/// Work is the same number every time, and a limit that it just meets changes nothing.
+/// Work is reproducible, and a limit that is just sufficient changes nothing.
 #[test]
 fn work_is_counted_alike_every_time() {
     for (name, changes) in [
@@ -62,7 +62,7 @@ fn work_is_counted_alike_every_time() {
         assert!(steps.iter().any(|work| *work > 0), "{name}");
         assert_eq!(run(&scene, u64::MAX).0, steps, "{name}");
         let most = steps.iter().max().copied().unwrap_or_default();
-        // one program may take half of what is left
+        // a single program may use at most half of the remaining work
         let (limited, end) = run(&scene, 2 * most + 2);
         assert_eq!((limited, end), (steps, None), "{name}");
         let (_, end) = run(&scene, most / 100);

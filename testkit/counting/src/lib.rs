@@ -14,12 +14,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counting the calls of each thread. To be made the `#[global_allocator]` of
-/// a test; without that [`calls`] stays 0.
+/// The system's allocator with a counter of calls for each thread. Use it as the
+/// `#[global_allocator]` of a test; otherwise [`calls`] stays 0.
 pub struct Counting;
 
 thread_local! {
-    // each thread its own: the test runner allocates beside a test whenever it likes
+    // one counter per thread, because the test runner allocates concurrently
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -47,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How often this thread has asked for memory so far.
+/// Number of allocations that this thread has made so far.
 pub fn calls() -> usize {
     CALLS.get()
 }
