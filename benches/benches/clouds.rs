@@ -1,5 +1,6 @@
-//! Distance and choice of points of a cloud near shapes: µs of CPU per query for clouds of 992 to a
-//! million points, beside a plain loop over all points in the same run; time and memory of building.
+//! Distance and selection of points of a cloud near shapes: µs of CPU per query for clouds of 992
+//! to a million points, compared with a plain loop over all points in the same run. Also time and
+//! memory of construction.
 //!
 //! `cargo bench -p benches --bench clouds -- [most points]`
 #![allow(missing_docs)]
@@ -12,7 +13,7 @@ use quasistep_math::{Pose, Quat, Vec3};
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// Points nearer than this are contacts, in m: what a scene has unless it says otherwise.
+/// Contact margin in m, the default of scenes.
 const MARGIN: f64 = 0.02;
 const K: u32 = 5;
 
@@ -49,7 +50,7 @@ fn measure(n: usize) {
     let hull = Shape::Polytope(Arc::new(Polytope::from_points(&hull).expect("a box is a hull")));
     let beside = |y: f64| Pose::from_translation(Vec3::new(0.0, y, 0.05));
     let floor = Pose::IDENTITY;
-    // the rabbit is gripped with its widest points a little inside
+    // the rabbit is gripped with its widest points slightly inside
     let touch = 0.042 - 1e-5 + 0.005;
     let places: [(&str, Shape, Pose); 7] = [
         ("floor", Shape::HalfSpace, floor),
@@ -66,7 +67,7 @@ fn measure(n: usize) {
     );
     let mut total = [0.0; 3];
     for (name, shape, X_WS) in &places {
-        // not along the axes of the world, and a little elsewhere in every query
+        // oblique to the world axes, and slightly displaced in every query
         let tilt = Quat::from_rotation_vector(Vec3::new(0.3, -0.2, 0.5));
         let turn = Pose::new(tilt, Vec3::new(0.2, 0.1, -0.3));
         let X_WS = turn * *X_WS;
@@ -117,7 +118,7 @@ fn measure(n: usize) {
     println!("{:>12}{:>22.2}{:>22.2}{:>22.2}", "grasp", total[0], total[1], total[2]);
 }
 
-/// Median and least µs of a query.
+/// Median and smallest time of a query, in µs.
 fn timed(work: usize, mut query: impl FnMut(usize)) -> [f64; 2] {
     let (runs, each) = if work > 5_000_000 { (5, 1) } else { (101, 32) };
     for i in 0..each {
@@ -136,7 +137,8 @@ fn timed(work: usize, mut query: impl FnMut(usize)) -> [f64; 2] {
     [times[times.len() / 2], times[0]]
 }
 
-/// The alternative: the distance of each point as a ball of no size, and the smallest kept in order.
+/// Plain loop for comparison: computes the distance of every point and keeps the smallest ones in
+/// order.
 fn plain(shape: &Shape, X_WS: &Pose, points: &[Vec3], X_WC: &Pose) -> [f64; K as usize] {
     let X_SC = X_WS.inverse() * *X_WC;
     let mut best = [MARGIN; K as usize];

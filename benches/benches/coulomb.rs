@@ -1,7 +1,8 @@
-//! Exact Coulomb friction beside the convex step on every shipped scene, both cones: medians over a whole run, the
-//! two formulations in turn, and what solved the exact steps.
+//! Exact Coulomb friction compared with the convex step on every shipped scene, with both cones:
+//! medians over a whole run, alternating between the formulations, and the methods that solved the
+//! exact steps.
 //!
-//! `cargo bench -p benches --bench coulomb`, for some scenes with their names behind `--`
+//! `cargo bench -p benches --bench coulomb`, for some scenes with their names after `--`
 #![allow(missing_docs)]
 
 use quasistep::{CoulombMethod, Stage, Tally};
@@ -9,10 +10,10 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Runs of each formulation; the quickest median counts.
+/// Number of runs of each formulation; the smallest median counts.
 const RUNS: usize = 3;
 
-/// Wall time in ns; the benches have the machine to themselves.
+/// Wall time in ns; benches run alone on the machine.
 fn wall_ns() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
     ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
@@ -41,7 +42,7 @@ fn run(name: &str, formulation: &str, cone: &str) -> Seen {
 }
 
 fn main() {
-    // `cargo test` runs benches too, to see that they run
+    // `cargo test` starts benches too, to test that they run
     if std::env::args().any(|a| a == "--test") {
         return;
     }

@@ -1,5 +1,5 @@
-//! How the cost of a step grows with the number of bodies: the pile of `scenes/pile.yml` with 10 to
-//! 1000 boxes, µs of CPU per stage with contacts and residuals beside, and the exponent of the cost.
+//! Growth of the cost of a step with the number of bodies: the pile of `scenes/pile.yml` with 10 to
+//! 1000 boxes. Prints µs of CPU per stage, contacts, residuals, and the exponent of the cost.
 //!
 //! `cargo bench -p benches --bench scaling -- --help`
 #![allow(missing_docs)]
@@ -23,9 +23,9 @@ cargo bench -p benches --bench scaling -- [OPTIONS]
   --plot [FILE]    draw the costs [docs/pictures/scaling.svg, with --accuracy A scaling_A.svg]
   --csv FILE       write the table";
 
-/// Steps before the first one that is measured: memory grows, the boxes settle.
+/// Steps before the first measured one, in which memory grows and the boxes settle.
 const WARM_UP: usize = 5;
-/// Fewer measured steps than this have no median worth the name.
+/// Least number of measured steps for a meaningful median.
 const LEAST_STEPS: usize = 3;
 
 struct Options {
@@ -43,9 +43,9 @@ struct Size {
     n_v: usize,
     /// Measured steps.
     timed: Tally,
-    /// All steps, the first ones included.
+    /// All steps, including the first ones.
     all: Tally,
-    /// Largest force in a step, in N: what the residuals are judged against.
+    /// Largest force in a step, in N, the reference size of residuals.
     force_scale: f64,
     /// CPU time of all steps, in s.
     seconds: f64,
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 }
 
 impl Options {
-    /// `None` if help was asked for.
+    /// Parses the options; `None` if help was requested.
     fn read(arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut options = Self {
             boxes: vec![10, 20, 50, 100, 200, 500, 1000],
@@ -86,7 +86,7 @@ impl Options {
                     .ok_or_else(|| format!("{argument} needs a value"))
             };
             match argument.as_str() {
-                // cargo's word for a benchmark that is to be run rather than tried
+                // cargo passes this to a benchmark that is to be measured rather than tested
                 "--bench" => benching = true,
                 "--help" | "-h" => return Ok(None),
                 "--boxes" => {
@@ -119,7 +119,7 @@ impl Options {
         Ok(Some(options))
     }
 
-    /// The accuracy behind some words, unless steps have all digits.
+    /// The accuracy after the words `before`; empty for exact steps.
     fn words(&self, before: &str) -> String {
         if self.accuracy == "0" { String::new() } else { format!("{before}{}", self.accuracy) }
     }
@@ -174,8 +174,8 @@ fn run(options: &Options) -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// CPU time of the fewest steps of the next number of boxes, from how the last two grew; `None` before
-/// there are two.
+/// Predicted CPU time (s) of the fewest steps with `boxes` boxes, extrapolated from the last two
+/// sizes; `None` before there are two.
 fn expected_seconds(sizes: &[Size], boxes: usize) -> Option<f64> {
     let per_step = |s: &Size| [s.boxes as f64, s.seconds / s.all.steps() as f64];
     let [.., a, b] = sizes else { return None };
@@ -264,14 +264,14 @@ impl Size {
     }
 }
 
-/// The law of a step's cost, or of a stage's, over all sizes given.
+/// Power law fitted to the cost of a step, or of a stage, over all sizes.
 fn law(sizes: &[Size], stage: Option<Stage>) -> Option<PowerLaw> {
     let points: Vec<[f64; 2]> = sizes.iter().map(|s| [s.n_v as f64, s.us(stage)]).collect();
     PowerLaw::fit(&points)
 }
 
-/// Exponents of the cost against the number of dofs: of all sizes, and of the largest three, where the
-/// cost that does not grow matters least.
+/// Prints exponents of the cost as a function of the number of dofs: for all sizes, and for the
+/// largest three, where constant costs matter least.
 fn exponents(sizes: &[Size]) {
     let largest = &sizes[sizes.len().saturating_sub(3)..];
     for (words, some) in [("all sizes", sizes), ("largest three", largest)] {
@@ -322,7 +322,7 @@ fn csv(sizes: &[Size]) -> String {
     text
 }
 
-/// Cost against dofs on logarithmic axes: the step with its law, a line of slope 1, the stages.
+/// Log-log plot of cost over dofs: the step with its power law, a line of slope 1, the stages.
 fn figure(sizes: &[Size], options: &Options) -> Figure {
     let n_v: Vec<f64> = sizes.iter().map(|s| s.n_v as f64).collect();
     let us = |stage| -> Vec<f64> { sizes.iter().map(|s| s.us(stage)).collect() };

@@ -1,7 +1,8 @@
-//! Recorded step problems, warm, cold, and cold to an accuracy of 1e-8: median and p95 µs, residuals beside the time.
+//! Recorded step problems: warm, cold, and cold to an accuracy of 1e-8. Prints median and p95 in
+//! µs, with residuals.
 //!
-//! `cargo bench -p benches --bench solvers`, or with words that a line must have:
-//! `cargo bench -p benches --bench solvers -- stack69 warm`
+//! `cargo bench -p benches --bench solvers`, or with words that a line must contain: `cargo bench
+//! -p benches --bench solvers -- stack69 warm`
 #![allow(missing_docs)]
 
 use benches::recorded::{Key, Sequence};

@@ -1,5 +1,5 @@
-//! One step of every shipped scene: µs per stage over the whole run, residuals beside the time, then
-//! the step at the middle of the run again and again.
+//! One step of every shipped scene: µs per stage over the whole run with residuals, then the step
+//! at the middle of the run repeatedly.
 //!
 //! `cargo bench -p benches`
 #![allow(missing_docs)]
@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Wall time in ns; the benches have the machine to themselves.
+/// Wall time in ns; benches run alone on the machine.
 fn wall_ns() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
     ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
@@ -40,7 +40,7 @@ fn stages(_: &mut Criterion) {
     }
 }
 
-/// Steady state: memory and warm start are those of a run that has come to its middle.
+/// Steady state: memory and warm start are those of a run at its middle.
 fn steps(criterion: &mut Criterion) {
     for name in testkit::SCENES {
         let scene = testkit::scene(name, &[]);

@@ -1,4 +1,5 @@
-//! Clouds to measure with: points on the skin of a sitting rabbit, 0.15 m high, of any number.
+//! Point clouds for benchmarks: any number of points on the surface of a sitting rabbit, 0.15 m
+//! high.
 
 use quasistep_math::Vec3;
 
@@ -12,7 +13,7 @@ const PARTS: [[[f64; 3]; 2]; 6] = [
     [[0.050, 0.0, 0.008], [0.022, 0.034, 0.012]],
 ];
 
-/// `n` points on the skin of a rabbit that sits on `z = 0`, the same for the same `seed`.
+/// `n` points on the surface of a rabbit that sits on `z = 0`, in m. Equal seeds give equal points.
 pub fn rabbit(n: usize, seed: u64) -> Vec<Vec3> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
     let mut uniform = || {

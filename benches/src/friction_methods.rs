@@ -1,5 +1,5 @@
-//! What each method for exact friction is worth, on the programs of [`friction_suite`](crate::friction_suite): a table
-//! for `docs/solvers.md`.
+//! Contribution of each method for exact friction, on the programs of
+//! [`friction_suite`](crate::friction_suite): a table for `docs/solvers.md`.
 
 use crate::friction_suite::{Item, suite};
 use quasistep_solvers::{
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The methods in the order in which they are tried, and where they stand in `crates/quasistep-solvers/src`.
+/// The methods in the order in which they are tried, with their source files in
+/// `crates/quasistep-solvers/src`.
 const METHODS: [(&str, CoulombMethods, &[&str]); 5] = [
     (
         "Newton's method",
@@ -46,7 +47,7 @@ const METHODS: [(&str, CoulombMethods, &[&str]); 5] = [
     ),
 ];
 
-/// How the programs of the suite ended.
+/// Outcomes of the programs of the suite.
 struct Run {
     ends: Vec<End>,
     seconds: f64,
@@ -86,7 +87,7 @@ fn decided(end: &End) -> bool {
     matches!(end.outcome, Outcome::Solved | Outcome::Unsolvable)
 }
 
-/// Rows of code of a file: neither blank nor comment.
+/// Number of code lines of a file: neither blank nor comment.
 fn lines(file: &str) -> usize {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/quasistep-solvers/src");
     let text = std::fs::read_to_string(root.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
@@ -136,7 +137,7 @@ pub fn table() -> String {
     text
 }
 
-/// Whether a program ended with a method.
+/// Whether a program was decided by a method.
 fn ended_by(end: &End, method: CoulombMethods) -> bool {
     match end.method {
         CoulombMethod::WarmNewton | CoulombMethod::Newton => method == CoulombMethods::NEWTON,

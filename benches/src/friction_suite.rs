@@ -1,5 +1,5 @@
-//! Programs with exact friction that the methods of their solver are judged by: steps of the shipped scenes, recorded
-//! steps, piles, and random programs, of which many have no answer.
+//! Friction programs for the evaluation of the solver's methods: steps of the shipped scenes,
+//! recorded steps, piles, and random programs, many of which have no solution.
 
 use crate::recorded::Sequence;
 use common::Samples;
@@ -14,17 +14,17 @@ mod common;
 
 /// One program.
 pub struct Item {
-    /// Where it comes from.
+    /// Origin of the program.
     pub group: &'static str,
     /// The program.
     pub program: FrictionProgram,
-    /// Forces and rates of the step before, where its contacts are as many.
+    /// Forces and rates of the previous step, if it has as many contacts.
     pub warm: Option<(Vec<f64>, Vec<f64>)>,
 }
 
-/// Steps of each scene that are kept, with each cone.
+/// Number of steps kept of each scene, with each cone.
 const STEPS: usize = 12;
-/// Seconds of scenes whose runs are long.
+/// Duration in s of scenes with long runs.
 const SECONDS: [(&str, &str); 9] = [
     ("fence_particle", "2"),
     ("box_pivot", "6"),

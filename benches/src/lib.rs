@@ -14,7 +14,7 @@ pub fn thread_cpu_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Wall time since the first call, in ns: the nearest thing where CPU time is not to be had.
+/// Wall time since the first call, in ns, where CPU time is not available.
 #[cfg(not(unix))]
 pub fn thread_cpu_ns() -> u64 {
     use std::sync::OnceLock;
@@ -23,18 +23,17 @@ pub fn thread_cpu_ns() -> u64 {
     ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// The power law `y = factor x^exponent` nearest to some points: a line through their logarithms by
-/// least squares.
+/// Power law `y = factor x^exponent`, fitted to points by linear least squares of their logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLaw {
-    /// Slope in a log-log plot.
+    /// Exponent, the slope in a log-log plot.
     pub exponent: f64,
     /// Value at `x = 1`.
     pub factor: f64,
 }
 
 impl PowerLaw {
-    /// The law through points `(x, y)`; those that are not > 0 are left out, `None` for fewer than two
+    /// Fits points `(x, y)`. Points with a coordinate ≤ 0 are ignored. `None` for fewer than two
     /// different `x`.
     pub fn fit(points: &[[f64; 2]]) -> Option<Self> {
         let logs: Vec<[f64; 2]> = points
@@ -46,7 +45,7 @@ impl PowerLaw {
         let mean = |k: usize| logs.iter().map(|p| p[k]).sum::<f64>() / n;
         let (x, y) = (mean(0), mean(1));
         let spread: f64 = logs.iter().map(|p| (p[0] - x).powi(2)).sum();
-        // one size alone, to the rounding of its logarithm
+        // all sizes are equal, up to the rounding of the logarithm
         if !(spread > 1e-20) {
             return None;
         }
@@ -55,7 +54,7 @@ impl PowerLaw {
         Some(Self { exponent, factor: (y - exponent * x).exp() })
     }
 
-    /// Its value at `x`.
+    /// Value at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.factor * x.powf(self.exponent)
     }

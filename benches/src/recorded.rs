@@ -6,7 +6,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// Tangential parts of the edges of a pyramid, over their coefficients: two directions of slip, and spin.
+/// Tangential parts of the edges of a pyramid, over their coefficients: two directions of slip, and
+/// spin.
 const EDGES: [[f64; 3]; 6] = [
     [1.0, 0.0, 0.0],
     [0.0, 1.0, 0.0],
@@ -16,7 +17,7 @@ const EDGES: [[f64; 3]; 6] = [
     [0.0, 0.0, -1.0],
 ];
 
-/// Those of a contact of so many rows.
+/// Edges of a contact with `k` rows.
 fn edges_of(k: usize) -> &'static [[f64; 3]] {
     if k == 4 { &EDGES } else { &EDGES[..4] }
 }
@@ -31,7 +32,7 @@ pub struct Sequence {
     pairs: Vec<i64>,
     parameters: Vec<f64>,
     jacobians: Vec<f64>,
-    /// Stored answers, good to about 1e-7.
+    /// Stored solutions, accurate to about 1e-7.
     pub v: Vec<f64>,
 }
 
@@ -47,7 +48,7 @@ fn integers(archive: &mut Archive, name: &str) -> Vec<i64> {
     npyz::NpyFile::new(member).expect(name).into_vec().expect(name)
 }
 
-/// Identity of a contact: its pair of blocks and its number within the pair.
+/// Identity of a contact: its pair of blocks and its index within the pair.
 pub type Key = (i64, i64, u32);
 
 impl Sequence {
@@ -55,7 +56,7 @@ impl Sequence {
     ///
     /// # Panics
     ///
-    /// If it is not there or not of this format.
+    /// If the file does not exist or has another format.
     pub fn read(path: &Path) -> Self {
         let file = File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let mut archive = Archive::new(BufReader::new(file)).expect("a zip archive");
@@ -79,7 +80,7 @@ impl Sequence {
         self.contacts.len()
     }
 
-    /// True if there is none.
+    /// Whether there is no problem.
     pub fn is_empty(&self) -> bool {
         self.contacts.is_empty()
     }
@@ -89,7 +90,7 @@ impl Sequence {
         self.blocks.iter().sum()
     }
 
-    /// Builds problem `t`; without mass all blocks but the last are free of cost.
+    /// Builds problem `t`. Without `mass`, all blocks but the last have zero cost.
     pub fn build(&self, t: usize, mass: bool, round: bool, program: &mut ConeProgram) {
         program.reset(self.blocks.iter().copied());
         self.costs(t, mass, |block, row, values| match row {
@@ -111,7 +112,8 @@ impl Sequence {
         }
     }
 
-    /// Builds problem `t` with exact friction; without mass all blocks but the last are free of cost.
+    /// Builds problem `t` with exact friction. Without `mass`, all blocks but the last have zero
+    /// cost.
     pub fn build_friction(&self, t: usize, mass: bool, round: bool, program: &mut FrictionProgram) {
         program.reset(self.blocks.iter().copied());
         self.costs(t, mass, |block, row, values| match row {
@@ -136,7 +138,7 @@ impl Sequence {
         }
     }
 
-    /// The linear cost of each block, then the rows of its matrix: block, row, numbers.
+    /// Calls `write` with the linear cost of each block, then with each row of its matrix.
     fn costs(&self, t: usize, mass: bool, mut write: impl FnMut(usize, Option<usize>, &[f64])) {
         let (n_blocks, d) = (self.blocks.len(), self.largest);
         let mut first = t * self.n();
@@ -152,7 +154,7 @@ impl Sequence {
         }
     }
 
-    /// Contacts of problem `t`, among those of all.
+    /// Range of the contacts of problem `t` among those of all problems.
     fn contacts_of(&self, t: usize) -> std::ops::Range<usize> {
         let start: usize = self.contacts[..t].iter().sum();
         start..start + self.contacts[t]
@@ -164,13 +166,13 @@ impl Sequence {
         pair.iter().filter(|b| **b >= 0).map(|b| *b as u32).collect()
     }
 
-    /// Rows of a contact, and its coefficients.
+    /// Number of rows of a contact, and its coefficients of friction.
     fn friction(&self, contact: usize) -> (usize, [f64; 2]) {
         let [k, mu, mu_spin] = [0, 1, 2].map(|i| self.parameters[4 * contact + i]);
         (k as usize, [mu, mu_spin])
     }
 
-    /// Writes Jacobian and offset of a contact.
+    /// Writes the Jacobian and offset of a contact.
     fn fill(&self, contact: usize, k: usize, mut rows: ConeMut<'_>) {
         rows.b()[0] = self.parameters[4 * contact + 3];
         let mut side = 0;
@@ -187,7 +189,7 @@ impl Sequence {
         }
     }
 
-    /// Identities of the contacts of problem `t`, in order.
+    /// Writes the identities of the contacts of problem `t`, in order.
     pub fn keys(&self, t: usize, keys: &mut Vec<Key>) {
         keys.clear();
         for contact in self.contacts_of(t) {
@@ -198,7 +200,7 @@ impl Sequence {
     }
 }
 
-/// The problems of every `nth` step of a shipped scene at which no spring carries its limit.
+/// The problems of every `nth` step of a shipped scene in which no Huber term is at its limit.
 pub fn scene_problems(name: &str, nth: usize) -> Vec<ConeProgram> {
     let scene = testkit::scene(name, &[]);
     let (mut state, mut work) = (scene.start.clone(), scene.system.create_workspace());

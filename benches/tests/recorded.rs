@@ -1,4 +1,4 @@
-//! Recorded piles without mass: every one of them falls.
+//! Recorded piles without mass are all unbounded.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -8,8 +8,8 @@ use quasistep_solvers::{
 };
 use std::path::Path;
 
-/// `P d = 0`, `A d ≥ 0`, `cᵀ d < 0`, to 1e-9 of angular velocities, the largest entries of `d`, beside levers of
-/// 0.03 m.
+/// Checks `P d = 0`, `A d ≥ 0`, `cᵀ d < 0` to 1e-9 of angular velocities, which are the largest
+/// entries of `d` because levers are 0.03 m.
 fn assert_falls(program: &ConeProgram, d: &[f64]) {
     let mut dense = DenseProgram::default();
     dense.fill(program);
@@ -48,7 +48,7 @@ fn piles_without_mass_fall_and_the_proof_is_quick() {
                 solver.solve(&program, None, &settings, &mut out);
                 let at = format!("{name} {t}, round: {round}, accuracy: {accuracy:e}");
                 assert_eq!((out.status, out.method), (Status::Unbounded, Method::Fallback), "{at}");
-                // not by the dense solver's pivots, of which it takes a thousand
+                // rules out the dense solver, which needs a thousand pivots
                 assert!(out.iterations <= most, "{at}: {} iterations", out.iterations);
                 if !round {
                     assert_falls(&program, &out.ray);

@@ -1,6 +1,7 @@
-//! Random calls of the Python package: good arguments, and such as nobody means.
+//! Random calls of the Python package, with valid and invalid arguments.
 //!
-//! Drawn here, judged by `fuzz/python_calls.py`, whose process stands in for the worker of the other targets.
+//! Cases are drawn here and judged by `fuzz/python_calls.py`, whose process replaces the worker of
+//! the other targets.
 
 use serde_json::{Value, json};
 use testkit::hard_problems::Random;
@@ -43,7 +44,7 @@ const ANYTHING: [&str; 34] = [
     "object()",
     "system.params",
 ];
-/// Calls that have a place for arguments.
+/// Calls with a placeholder for arguments.
 const CALLS: [&str; 30] = [
     "system.step(q, {})",
     "system.step({})",
@@ -77,10 +78,10 @@ const CALLS: [&str; 30] = [
     "qs.from_dict({})",
 ];
 
-/// A small world and some calls; the arguments of most are right but for one.
+/// Draws a small world and some calls, most of which have at most one invalid argument.
 pub fn draw(seed: u64) -> Value {
     let mut random = Random::new(seed);
-    // few bodies: what is tried is the door, not the step
+    // few bodies, because the interface is tested and not the step
     let mut world = worlds::world(random.below(10_000) as u64);
     while world["models"].as_object().is_some_and(|m| m.len() > 5) {
         world = worlds::world(random.below(10_000) as u64);

@@ -1,9 +1,9 @@
-//! Smaller cases of a finding: parts left out, numbers rounded, texts cut, while the finding stays.
+//! Shrinks cases: parts are removed, numbers rounded and texts cut while the finding persists.
 
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// A place in a value: keys and indices from the root.
+/// Path in a JSON value: keys and indices from the root.
 type Place = Vec<Step>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ enum Step {
     Index(usize),
 }
 
-/// The smallest case that `holds` accepts, as far as one change at a time leads within `patience`.
+/// The smallest case that `holds` accepts, reached by single changes within the time `patience`.
 pub fn shrink(case: &Value, patience: Duration, holds: &mut dyn FnMut(&Value) -> bool) -> Value {
     let end = Instant::now() + patience;
     let mut best = case.clone();
@@ -27,7 +27,8 @@ pub fn shrink(case: &Value, patience: Duration, holds: &mut dyn FnMut(&Value) ->
     }
 }
 
-/// Tries every candidate of one place after the other, the last places first: what others refer to tends to stand first.
+/// Tries every candidate of one path after the other. The last paths come first, because earlier
+/// parts are often referenced by later ones.
 fn leave_out(best: &mut Value, end: Instant, holds: &mut dyn FnMut(&Value) -> bool) {
     let mut k = places(best).len();
     while k > 0 && Instant::now() < end {
@@ -68,17 +69,17 @@ fn round_numbers(best: &mut Value, end: Instant, holds: &mut dyn FnMut(&Value) -
     }
 }
 
-/// A whole number without a point, as people write it.
+/// A JSON number; integers are written without a decimal point.
 fn number(x: f64) -> Value {
     if x.fract() == 0.0 && x.abs() < 1e15 { Value::from(x as i64) } else { Value::from(x) }
 }
 
-/// Leaves out pieces of texts: halves, then quarters, down to single characters of short ones.
+/// Removes pieces of texts: halves, then quarters, down to single characters of short ones.
 fn cut_texts(best: &mut Value, end: Instant, holds: &mut dyn FnMut(&Value) -> bool) {
     for place in places(best) {
         let Some(text) = at(best, &place).and_then(Value::as_str) else { continue };
         let mut text: Vec<char> = text.chars().collect();
-        // names and words are left whole
+        // names and short words are not cut
         if text.len() < 24 {
             continue;
         }
@@ -107,7 +108,7 @@ fn cut_texts(best: &mut Value, end: Instant, holds: &mut dyn FnMut(&Value) -> bo
     }
 }
 
-/// All places below the root, parents before children.
+/// All paths below the root, parents before children.
 fn places(value: &Value) -> Vec<Place> {
     let mut all = Vec::new();
     let mut open = vec![(Vec::new(), value)];
@@ -163,7 +164,7 @@ mod tests {
     use serde_json::json;
     use std::time::Duration;
 
-    /// What a finding does not need goes; what it needs stays, with round numbers.
+    /// Parts that a finding does not need are removed. The others stay, with rounded numbers.
     #[test]
     fn what_is_needed_stays() {
         let text = format!("{}needle{}", "x".repeat(40), "y".repeat(50));

@@ -27,7 +27,7 @@ fn place(recording: &Recording, frame: &Frame) -> Vec3 {
     Vec3::new(q("particle.x"), q("particle.y"), q("particle.z"))
 }
 
-/// Normal force and friction on the particle by a body; none where they are apart.
+/// Normal force and friction force of a body on the particle; zero where they are apart.
 fn force(recording: &Recording, frame: &Frame, by: &str) -> (f64, Vec3) {
     let name = |i: usize| recording.bodies[i].starts_with(by);
     let of = |c: &&quasistep_record::Contact| name(c.a) || name(c.b);
@@ -37,8 +37,8 @@ fn force(recording: &Recording, frame: &Frame, by: &str) -> (f64, Vec3) {
     })
 }
 
-/// The pyramids of the reference have edges along x and y on the floor and along y at the fence, as ours
-/// do: a contact's first edge lies along the world axis least aligned with its normal.
+/// The reference's pyramids have edges along x and y on the floor and along y at the fence. Ours do
+/// too, because a contact's first edge lies along the world axis least aligned with its normal.
 #[test]
 fn every_recording_is_met() {
     for (model, cone, tolerance) in [
@@ -74,7 +74,8 @@ fn every_recording_is_met() {
     }
 }
 
-/// Where the fence's straight motion within steps from `x_0` ends, and how far it pushes in each.
+/// Simulates the fence, which moves in a straight line within each step from `x_0`. Returns, for
+/// each step in which it pushes, the index and the distance.
 fn pushes() -> Vec<(usize, f64)> {
     let mut x = 0.6;
     let mut all = Vec::new();
@@ -89,8 +90,8 @@ fn pushes() -> Vec<(usize, f64)> {
     all
 }
 
-/// Round cones: in each pushed step the particle follows the fence's rubbing as far as friction carries it,
-/// `dy = min(mu2 dx, h dy_fence/dt)`, whatever the floor's friction.
+/// Round cones: in each pushed step the particle moves along the fence as far as friction carries
+/// it, `dy = min(mu2 dx, h dy_fence/dt)`, for any friction of the floor.
 #[test]
 fn a_rubbing_particle_leaves_at_its_friction_angle() {
     for (mu2, mu3) in [(0.0, 0.5), (0.2, 0.5), (0.5, 0.5), (0.9, 0.5), (1.5, 0.5), (3.0, 0.3)] {
@@ -106,7 +107,7 @@ fn a_rubbing_particle_leaves_at_its_friction_angle() {
             assert!((p.x - x).abs() < 1e-9 && (p.y - y).abs() < 1e-8, "{mu2}, step {k}: {p:?}");
             let (cn_floor, _) = force(&recording, frame, "floor");
             assert!((cn_floor - G).abs() < 1e-8);
-            // the floor's friction holds against the push: it has the size mu3 m g and opposes (dx, dy)
+            // the floor's friction opposes (dx, dy) and has the size mu3 m g
             let (cn_fence, _) = force(&recording, frame, "fence");
             let expected = mu3 * G * dx / dx.hypot(dy);
             assert!((cn_fence - expected).abs() < 1e-8, "{mu2}, step {k}: {cn_fence} N");
@@ -118,8 +119,8 @@ fn a_rubbing_particle_leaves_at_its_friction_angle() {
     }
 }
 
-/// Pyramids: the floor's friction wants to slip along the middle between two of its edges, so that the
-/// particle moves at 45° with 4 of them, at 22.5° or 67.5° with 8.
+/// Pyramids: slip along the bisector of two edges of the floor's pyramid is preferred, so that the
+/// particle moves at 45° with 4 edges, and at 22.5° or 67.5° with 8.
 #[test]
 fn a_pyramid_moves_the_particle_along_its_own_angles() {
     for (cone, mu2, y_end) in [
@@ -138,8 +139,8 @@ fn a_pyramid_moves_the_particle_along_its_own_angles() {
     }
 }
 
-/// What the convex step of the same cones adds: it lifts the particle off the floor and off the fence, and
-/// exact friction does not.
+/// The convex step of the same cones lifts the particle off the floor and off the fence. Exact
+/// friction does not.
 #[test]
 fn only_the_convex_step_floats() {
     let exact = record("round", 0.5, 0.5);

@@ -16,30 +16,31 @@ use quasistep::{ContactReport, StepInput};
 use quasistep_solvers::{DenseProgram, FrictionProgram, LeastWork, Status};
 use testkit::scene;
 
-/// What the convex solver leaves of a cost or of forces, as a share of their terms.
+/// Acceptable error of the convex solver in a cost or in forces, as a share of their terms.
 const OPTIMAL: f64 = 1e-8;
-/// Multipliers that are the normal forces.
+/// Acceptable difference between multipliers and normal forces to count as equal.
 const SAME: f64 = 1e-7;
-/// Errors of the answer itself, as a share of the terms that a number is the sum of; and of the largest force or
-/// speed where these all but cancel.
+/// Acceptable error of the solution itself, as a share of a number's terms. Where these nearly
+/// cancel, it is a share of the largest force or speed.
 const TERMS: f64 = 1e-10;
 const LARGEST: f64 = 1e-12;
-/// Errors at the other solver's optimum, as a share of the terms.
+/// Acceptable error at the other solver's optimum, as a share of the terms.
 const ANSWER: f64 = 1e-6;
-/// A rate, in m/s, that is rounding of configurations around a metre, over the step; and one that the other solver, which
-/// is told of no unit of rates, leaves where nothing moves: the cost of its optimum is that much too high.
+/// Rate (m/s) that is rounding of configurations of about a metre, over the step. The next constant
+/// is the rate that the other solver, which knows no unit of rates, leaves where nothing moves; it
+/// increases the cost of its optimum.
 const STILL: f64 = 1e-14;
 const QUIET: f64 = 1e-12;
 
-/// Steps seen, and those in which the other solver's multipliers were the normal forces: they need not be where
-/// contacts share load.
+/// Number of steps, and of steps in which the other solver's multipliers equalled the normal
+/// forces. They may differ where contacts share loads.
 #[derive(Debug, Default)]
 struct Count {
     steps: usize,
     same: usize,
-    /// Largest violation of each condition by the answer, over what is allowed.
+    /// Largest violation of each condition by the solution, over the tolerance.
     worst: [f64; 4],
-    /// Largest difference of the costs, over what is allowed: ours above, ours below.
+    /// Largest difference of the costs, over the tolerance: ours above, ours below.
     costs: [f64; 2],
 }
 
@@ -55,7 +56,7 @@ struct Contact {
 }
 
 impl Contact {
-    /// Work of friction per normal force at rates `w`.
+    /// Dissipation per normal force at rates `w`.
     fn work(&self, w: &[f64]) -> f64 {
         let t = &w[1..];
         if self.round {
@@ -67,7 +68,7 @@ impl Contact {
         }
     }
 
-    /// How far friction in these units sticks out beyond a normal force.
+    /// Distance by which friction `t`, in these units, exceeds the set for the normal force `n`.
     fn outside(&self, t: &[f64], n: f64) -> f64 {
         let size = if self.round {
             t.iter().map(|v| v * v).sum::<f64>().sqrt()
@@ -80,8 +81,8 @@ impl Contact {
     }
 }
 
-/// The contacts of a program, from the dense form of its relaxation: rows `u_n + e_jᵀ u_t` of the edges of polytopes, and
-/// `(u_n, mu u_t)` of round cones.
+/// Contacts of a program, from the dense form of its relaxation: rows `u_n + e_jᵀ u_t` for the
+/// edges of polytopes, and `(u_n, mu u_t)` for round cones.
 fn contacts(
     p: &FrictionProgram,
     dense: &DenseProgram,
@@ -122,7 +123,7 @@ fn contacts(
         };
         let mut units = vec![1.0; tangents + 1];
         if let Some(contact) = near.get(i) {
-            // rows of spinning are scaled so that theirs is that of sliding, too
+            // rows of torsional friction are scaled so that their coefficient is that of sliding
             let friction = [contact.friction.mu; 3];
             units[1..].copy_from_slice(&friction[..tangents]);
         }
@@ -132,13 +133,14 @@ fn contacts(
     all
 }
 
-/// A known defect, the only one: in this step rows of one patch contradict one another by 2e-14 m, and the answer leaves
-/// 1.3e-12 of the largest speed in one of them, where a share of [`LARGEST`] is allowed.
+/// A single known defect: in this step rows of one patch are inconsistent by 2e-14 m. The solution
+/// violates one of them by 1.3e-12 of the largest speed, where a share of [`LARGEST`] is allowed.
 const KNOWN_STEP: (&str, &str, usize) = ("box_pivot", "round", 103);
 const KNOWN_ERROR: f64 = 1.3;
 
-/// Violations of the conditions under which `x` is optimal for (29) at normal forces `lambda_n` with multipliers
-/// `lambda`, each over what is allowed: balance; gaps and signs; friction within `lambda_n F`; products.
+/// Violations of the optimality conditions of (29) at `x`, with normal forces `lambda_n` and
+/// multipliers `lambda`, each over its tolerance: stationarity; gaps and signs; friction within
+/// `lambda_n F`; products.
 fn conditions(
     p: &FrictionProgram,
     dense: &DenseProgram,
@@ -202,7 +204,7 @@ fn conditions(
         worst[3] = worst[3].max((own[0] * w[0]).abs() / allowed.max(f64::MIN_POSITIVE));
     }
     for j in 0..n {
-        // a rate that is none takes a force that is none
+        // a rate that is rounding causes a force that is rounding
         let none = qp.P[j * n + j] * still;
         let allowed = share * terms[j] + largest * column[j] * force + none;
         worst[0] = worst[0].max(left[j].abs() / allowed.max(f64::MIN_POSITIVE));
@@ -211,7 +213,7 @@ fn conditions(
 }
 
 fn both_ways(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
-    // the paper's program has one friction cone a contact
+    // the paper's program has one friction cone per contact
     let mut all = vec![("step.friction", "exact"), ("step.cone", cone)];
     if name == "planar_push" {
         all.push(("friction.default.patch", "corners"));
@@ -236,14 +238,14 @@ fn both_ways(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
         assert_eq!(convex.solve(p, &lambda_n), Status::Solved, "{at}");
         count.steps += 1;
 
-        // the answer is optimal at its own multipliers
+        // the solution is optimal with its own multipliers
         let own = conditions(p, &dense, &contacts, &s.x, &s.lambda, &lambda_n, [TERMS, STILL]);
         let most = if (name, cone, index) == KNOWN_STEP { KNOWN_ERROR } else { 1.0 };
         assert!(own.iter().all(|v| *v <= most), "{at}: {own:?}");
         for (worst, v) in count.worst.iter_mut().zip(own) {
             *worst = worst.max(v);
         }
-        // and costs what the optimum does
+        // and its cost is the optimal one
         let force = lambda_n.iter().fold(0.0_f64, |m, l| m.max(*l));
         let speed = s.u.iter().chain(&s.x).fold(0.0_f64, |m, u| m.max(u.abs()));
         let more = p.work(&s.x, &lambda_n) - convex.cost;
@@ -253,13 +255,13 @@ fn both_ways(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
             count.costs[side] = count.costs[side].max(more / allowed);
         }
 
-        // the other optimum with the answer's forces as multipliers is an answer
+        // the other optimum with the solution's forces as multipliers is a solution
         let other =
             conditions(p, &dense, &contacts, &convex.x, &s.lambda, &lambda_n, [ANSWER, QUIET]);
         assert!(other.iter().all(|v| *v <= 1.0), "{at}: {other:?}");
         let same = normals.iter().all(|k| (convex.lambda[*k] - s.lambda[*k]).abs() <= SAME * force);
         if same {
-            // and so it is with its own, where these are the normal forces
+            // and with its own multipliers too, if these equal the normal forces
             count.same += 1;
             let n: Vec<f64> = normals.iter().map(|k| convex.lambda[*k].max(0.0)).collect();
             let own =
@@ -284,12 +286,12 @@ fn round_cones_and_the_program_29() {
         let changes = [("step.duration", duration)];
         let count = both_ways(name, "round", if duration.is_empty() { &[] } else { &changes });
         assert!(count.steps > 0);
-        // one fence and one floor share nothing
+        // a single fence and floor share no load
         assert!(name != "fence_particle" || count.same == count.steps, "{count:?}");
     }
 }
 
-/// A particle on the floor without a fence: nothing moves it, and its weight is all there is.
+/// A particle on the floor without a fence: only its weight acts, and it stays at rest.
 #[test]
 fn the_particle_alone() {
     let far = [
@@ -314,7 +316,7 @@ fn diamonds_and_a_program_of_their_own() {
     assert!(count.steps > 0);
 }
 
-/// Both directions fail where they should: forces that are a little off, and a place that is.
+/// Both directions fail for perturbed forces and for a perturbed position.
 #[test]
 fn what_is_no_answer_is_told_apart() {
     let scene = scene("fence_particle", &[("step.friction", "exact"), ("step.cone", "round")]);

@@ -17,9 +17,9 @@ const MU: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug)]
 enum Scene {
-    /// So many boxes on one another, on a floor that moves.
+    /// Stack of this many boxes on a moving floor.
     Stack(usize),
-    /// So many boxes in a row on the floor, pushed.
+    /// Row of this many boxes on the floor, pushed.
     Row(usize),
 }
 
@@ -31,7 +31,8 @@ struct Case {
     mass: bool,
 }
 
-/// Writes rows of a contact at `p` with normal `n` and tangents `t` into side `side`, for a free body.
+/// Writes the rows of a contact at `p` with normal `n` and tangents `t` for side `side`, a free
+/// body.
 fn write(rows: &mut quasistep_solvers::ConeMut<'_>, side: usize, sign: f64, p: [f64; 3], n: usize) {
     let axes = [n, (n + 1) % 3, (n + 2) % 3];
     for (r, axis) in axes.iter().enumerate() {
@@ -95,7 +96,7 @@ fn program(case: &Case, k: usize, p: &mut FrictionProgram) {
                     let mut rows = p.push_contact(friction, &[b as u32]);
                     write(&mut rows, 0, 1.0, [c[0] * HALF, c[1] * HALF, -HALF], 2);
                 }
-                // the next one pushes along x, at a slant that turns with time
+                // the previous box pushes along x, in a direction that varies with time
                 let before = if b == 0 { n } else { b - 1 };
                 for c in corners {
                     let at = [c[0] * HALF, 0.5 * c[1] * HALF];
@@ -184,14 +185,14 @@ fn run(case: &Case) {
     println!("{name:30} {convex:9.1} {exact:10.1} {:7.2}   {methods:?} {unsolved}", exact / convex);
 }
 
-/// CPU time that this process has used, in ns: other threads would count, were there any.
+/// CPU time that this process has used, in ns, including other threads.
 #[cfg(unix)]
 fn process_cpu_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Wall time since the first call, in ns: the nearest thing where CPU time is not to be had.
+/// Wall time since the first call, in ns, where CPU time is not available.
 #[cfg(not(unix))]
 fn process_cpu_ns() -> u64 {
     use std::sync::OnceLock;

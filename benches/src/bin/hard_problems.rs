@@ -32,11 +32,11 @@ struct Arguments {
     seed: Option<u64>,
 }
 
-/// Sums over the problems of one family, pyramids and round cones apart.
+/// Totals over the problems of one family, with separate totals for pyramids and round cones.
 #[derive(Default)]
 struct Row {
     problems: u64,
-    /// By status of the cold start.
+    /// Number of problems by status of the cold start.
     ends: [u64; 4],
     warm_gave_up: u64,
     fallbacks: u64,
@@ -45,9 +45,9 @@ struct Row {
     apart: f64,
     dearer: f64,
     cheaper: f64,
-    /// Clarabel proved another end to the same tolerances.
+    /// Number of problems for which Clarabel verifiably reaches another status to equal tolerances.
     disputed: u64,
-    /// Clarabel had no answer to a problem that ours has one to.
+    /// Number of problems that Clarabel left undecided and ours solved.
     undecided: u64,
     solve: [Duration; 2],
     oracle: Duration,

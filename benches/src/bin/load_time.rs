@@ -47,7 +47,7 @@ fn compare(path: &Path) -> Result<(), Box<dyn Error>> {
     let mut rows: Vec<([f64; 2], String)> = Vec::new();
     for file in &files {
         let name = file.strip_prefix(path).unwrap_or(file).display().to_string();
-        // removed in the end, however this ends
+        // removes the folder when the program ends
         let cache = Folder(
             std::env::temp_dir().join(format!("quasistep-load-time-{}", std::process::id())),
         );
@@ -76,7 +76,7 @@ fn compare(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// CPU seconds of loading a robot in a process of its own.
+/// CPU time (s) of loading a robot in a separate process.
 fn load_apart(file: &Path, cache: &Path) -> Result<f64, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     let output = command.arg("--once").arg(file).env("QUASISTEP_CACHE", cache).output()?;

@@ -35,7 +35,7 @@ enum Driver {
     Coulomb,
 }
 
-/// Code of the engines of cone programs, in the order of [`Methods::EACH`].
+/// Source files of the methods of cone programs, in the order of [`Methods::EACH`].
 const CODE: [&[&str]; 7] = [
     &["cone/small", "cone/solver/active_set.rs"],
     &["cone/newton"],
@@ -53,17 +53,17 @@ const CODE: [&[&str]; 7] = [
     &["cone/embedding"],
 ];
 
-/// Sums over one kind of problems, for one set of engines.
+/// Totals over problems of one kind, for one set of methods.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     answers: u32,
     wrong: u32,
-    /// Answered by all engines together, and not by this set.
+    /// Number of problems that all methods together solve but this set does not.
     lost: u32,
     ns: u64,
 }
 
-/// One kind of problems: sums for all engines, for each alone, and without each.
+/// One kind of problems, with totals for all methods, for each alone, and without each.
 struct Suite {
     name: &'static str,
     problems: u32,
@@ -78,7 +78,8 @@ impl Suite {
         Self { name, problems: 0, all: Sum::default(), alone: each, without: each }
     }
 
-    /// Solves a problem with every set of engines; the answer of all of them is in `out`.
+    /// Solves a problem with every set of methods. The solution of all methods together is in
+    /// `out`.
     fn run(
         &mut self,
         solver: &mut ConeSolver,
@@ -109,14 +110,14 @@ impl Suite {
             for (methods, sum) in sets {
                 let also = solve(methods, sum, &mut other);
                 sum.lost += u32::from(answered && !also);
-                // two proofs of one problem that say different things
+                // two certificates of one problem that contradict each other
                 sum.wrong += u32::from(answered && also && other.status != out.status);
             }
         }
     }
 }
 
-/// Problems one after another, cold, and warm from the answer before.
+/// Solves consecutive problems, cold and warm from the previous solution.
 fn run_sequence(
     suite: &mut Suite,
     length: usize,
@@ -190,7 +191,7 @@ fn hard(count: u64) -> Suite {
     suite
 }
 
-/// Lines below a path that are neither blank nor comment.
+/// Number of lines of the files below a path that are neither blank nor comment.
 fn lines(path: &Path) -> usize {
     if let Ok(folder) = fs::read_dir(path) {
         let mut inside: Vec<PathBuf> = folder.flatten().map(|entry| entry.path()).collect();

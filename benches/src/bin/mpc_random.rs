@@ -5,7 +5,7 @@
 //! Prints one JSON object per problem: its matrices and bounds, and our plan. With `--form sos1`, `big-m` or
 //! `indicator` the problem as an LP file as well, with `--mps` as MPS.
 
-#![allow(non_snake_case)] // letters of MpcNote
+#![allow(non_snake_case)] // notation of MpcNote
 
 use clap::{Parser, ValueEnum};
 use quasistep_control::{Integers, Lcs, Limits, Mpc, MpcSettings, Plan, Problem, ProblemError};
@@ -116,7 +116,8 @@ fn numbers(problem: &Problem, x0: &[f64]) -> Value {
     })
 }
 
-/// Entries of `gamma` that [`Bounds::impulse`](quasistep_control::Bounds::impulse) speaks of.
+/// Indices of the entries of `gamma` to which
+/// [`Bounds::impulse`](quasistep_control::Bounds::impulse) applies.
 fn bounded_impulses(lcs: &Lcs) -> Vec<usize> {
     let mut bounded: Vec<usize> = (0..lcs.n_gamma).collect();
     for contact in lcs.contacts() {
@@ -125,7 +126,7 @@ fn bounded_impulses(lcs: &Lcs) -> Vec<usize> {
     bounded
 }
 
-/// A plan; what JSON has no number for is null.
+/// A plan as JSON; infinite numbers become null.
 fn answer(plan: &Plan) -> Value {
     let finite = |v: f64| v.is_finite().then_some(v);
     json!({

@@ -63,7 +63,7 @@ fn time(horizon: usize, arguments: &Arguments) -> Result<(), ProblemError> {
     let ms: Vec<f64> = times.iter().map(|t| percentile(t, 0.5)).collect();
     if arguments.json {
         for (k, plan) in plans.iter().enumerate() {
-            // counted from 0: the contact acts while input k does
+            // inputs are counted from 0: the contact can act with input k
             let reachable: Vec<(usize, usize)> = mpc
                 .reachable(&plan.states[0])?
                 .into_iter()
@@ -103,7 +103,7 @@ fn time(horizon: usize, arguments: &Arguments) -> Result<(), ProblemError> {
     Ok(())
 }
 
-/// Nearest rank.
+/// Percentile by nearest rank.
 fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -33,7 +33,7 @@ struct Arguments {
     configurations: Option<usize>,
 }
 
-/// Calls between two looks at the clock, and looks.
+/// Number of calls between two clock readings; the next constant is the number of readings.
 const CALLS: u32 = 20;
 const LOOKS: usize = 51;
 
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Corners of a hull, nothing for other shapes.
+/// Number of corners of a hull; `None` for other shapes.
 fn corners(shape: &Shape) -> Option<usize> {
     if let Shape::Polytope(hull) = shape { Some(hull.vertices().len()) } else { None }
 }

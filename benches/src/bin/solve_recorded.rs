@@ -24,10 +24,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What is solved: sequence, problem, mass, round cones.
+/// Sequence, problem, mass, round cones.
 type Problem = (String, usize, bool, bool);
 
-/// An answer with the identities of its contacts and their rows.
+/// Solution with the identities of its contacts and their rows.
 struct Answer {
     solution: Solution,
     keys: Vec<Key>,
@@ -39,7 +39,7 @@ struct Server {
     sequences: BTreeMap<String, Sequence>,
     scenes: BTreeMap<String, Vec<ConeProgram>>,
     solver: ConeSolver,
-    /// Answers of the latest problem and of the one before it.
+    /// Solutions of the last problem and of the one before it.
     known: Vec<(Problem, Answer)>,
 }
 
@@ -107,7 +107,7 @@ impl Server {
             "z": solution.z,
         });
         if accuracy > 0.0 {
-            // no start of the next problem
+            // an approximate solution is no warm start of the next problem
             self.known.pop();
         }
         Ok(answer)
@@ -130,8 +130,8 @@ impl Server {
         Ok(())
     }
 
-    /// Solves a problem, keeps its answer and returns the least CPU time in µs and whether a warm
-    /// start was to be had.
+    /// Solves a problem and stores its solution. Returns the least CPU time in µs, and whether a
+    /// warm start was available.
     fn solve(
         &mut self,
         problem: Problem,

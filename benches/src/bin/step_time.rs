@@ -93,14 +93,14 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
     }))
 }
 
-/// CPU time that this process has used, in ns: other threads would count, were there any.
+/// CPU time that this process has used, in ns, including other threads.
 #[cfg(unix)]
 fn process_cpu_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Wall time since the first call, in ns: the nearest thing where CPU time is not to be had.
+/// Wall time since the first call, in ns, where CPU time is not available.
 #[cfg(not(unix))]
 fn process_cpu_ns() -> u64 {
     use std::sync::OnceLock;

@@ -83,9 +83,10 @@ fn world(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
     }))
 }
 
-/// The `k`-th random configuration, and for all bodies but the world: poses, Jacobians of their frames (`6 × n_v`,
-/// angular velocity first), then the mass matrix (`n_v × n_v`, kg, kg·m, kg·m²) and the forces of gravity (N, N·m).
-/// All joints move: free and planar ones turn and shift by up to 1 rad and 1 m from their start.
+/// The `k`-th random configuration, with poses and frame Jacobians of all bodies but the world (`6
+/// × n_v`, angular velocity first), the mass matrix (`n_v × n_v`, kg, kg·m, kg·m²) and the forces
+/// of gravity (N, N·m). All joints move; free and planar joints turn and shift by up to 1 rad and 1
+/// m from their start.
 fn configuration(scene: &Scene, k: usize) -> Value {
     let model = scene.system.model();
     let base = scene.random_configuration(k);
@@ -112,7 +113,7 @@ fn configuration(scene: &Scene, k: usize) -> Value {
     json!({ "q": q, "bodies": bodies, "mass_matrix": M, "gravity_force": tau })
 }
 
-/// Commands at the end of each step of size `h`, in s: one row a step.
+/// Commands at the end of each step of size `h` (s), one row per step.
 fn commands(scene: &Scene, h: f64) -> Vec<Vec<f64>> {
     let n = (scene.duration / h - 1e-9).ceil() as usize;
     let mut input = StepInput::default();
@@ -127,7 +128,7 @@ fn pose(X: &Pose) -> Value {
     json!({ "quat": X.rotation.to_array(), "xyz": X.translation.to_array() })
 }
 
-/// A body; resistance of its joint's dofs in N·s/m, N·m·s/rad, N and N·m.
+/// A body with the resistance of its joint's dofs, in N·s/m, N·m·s/rad, N and N·m.
 fn body(model: &Model, index: usize) -> Value {
     let body = model.body(index);
     let joint = match body.joint {

@@ -1,4 +1,4 @@
-//! The door `MiqpSolver`: few choices, so that Clarabel can try all combinations.
+//! Target `MiqpSolver`: few choices, so that Clarabel can solve all combinations.
 
 use super::clarabel_answer::Dense;
 use super::{entries, times};
@@ -10,16 +10,16 @@ use quasistep_solvers::{
 use serde_json::{Value, json};
 use testkit::hard_problems::Random;
 
-/// Difference of costs, as a share of their terms.
+/// Acceptable difference of costs, as a share of their terms.
 const SHARE: f64 = 1e-5;
-/// Most combinations that Clarabel tries.
+/// Largest number of combinations that Clarabel solves.
 const MOST: usize = 64;
 
-/// A definite program with rows of which some pairs choose: one of both holds with equality.
+/// Draws a positive definite program and pairs of rows, of which one must be an equality.
 pub fn draw(random: &mut Random) -> Value {
     let n = random.count(1, 5);
     let mut B: Vec<Vec<f64>> = (0..n).map(|_| entries(n, random)).collect();
-    // definite: the unit matrix below it
+    // positive definite, because of the multiple of the identity below
     B.extend((0..n).map(|i| (0..n).map(|j| if i == j { 0.3 } else { 0.0 }).collect()));
     let rows = random.count(2, 10);
     let A: Vec<Vec<f64>> = (0..rows).map(|_| entries(n, random)).collect();
@@ -30,7 +30,7 @@ pub fn draw(random: &mut Random) -> Value {
     json!({"B": B, "c": entries(n, random), "A": A, "b": b, "sides": sides, "pairs": pairs})
 }
 
-/// Solves a program and tries all combinations.
+/// Solves a program and compares it with all combinations.
 pub fn judge(case: &Value, verdict: &mut Verdict) {
     let Some(p) = Dense::of(case) else { return };
     let m = p.b.len();
@@ -72,14 +72,15 @@ pub fn judge(case: &Value, verdict: &mut Verdict) {
                 verdict.blame("miqp: called optimal", text);
             }
         }
-        // Clarabel's points hold rows to its tolerance: of contradictions that are that close nothing is said
+        // Clarabel satisfies rows only to its tolerance, so inconsistencies of that size are not
+        // judged
         MiqpStatus::Infeasible if best.is_finite() => verdict.count("miqp: disputed by Clarabel"),
         MiqpStatus::Failed(reason) => verdict.count(format!("miqp: failed, {reason:?}")),
         _ => {}
     }
 }
 
-/// Least cost over all combinations; infinite if none has a point.
+/// Least cost over all combinations; infinite if all are infeasible.
 fn least_cost(p: &Dense, sides: &[bool], pairs: &[[usize; 2]]) -> f64 {
     let mut best = f64::INFINITY;
     for combination in 0..1_usize << pairs.len() {

@@ -7,10 +7,11 @@ use clarabel::solver::{
     SolverStatus, SupportedConeT, ZeroConeT,
 };
 
-/// Digits that Clarabel is asked for.
+/// Tolerance that Clarabel is asked for.
 const TOLERANCE: f64 = 1e-9;
 
-/// `min 1/2 xᵀPx + cᵀx` with `E x = e`, `A x ≥ b`, the last rows in second-order cones of these sizes.
+/// Program `min 1/2 xᵀPx + cᵀx` with `E x = e`, `A x ≥ b`. The last rows of `A` are in second-order
+/// cones of these sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Dense {
     pub n: usize,
@@ -24,7 +25,8 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// From a case with `B`, of the cost `BᵀB`, and `c`, `A`, `b`, `cones`; `None` where they do not fit.
+    /// Reads a case with `B` of the cost `BᵀB`, `c`, `A`, `b` and `cones`; `None` if their sizes do
+    /// not match.
     pub fn of(case: &serde_json::Value) -> Option<Self> {
         let c = super::numbers(&case["c"]);
         let n = c.len();
@@ -37,7 +39,7 @@ impl Dense {
         (fits && n > 0).then_some(Self { n, P, c, A, b, cones, ..Self::default() })
     }
 
-    /// Rows that are no part of a second-order cone.
+    /// Number of rows that are not part of a second-order cone.
     pub fn plain(&self) -> usize {
         self.b.len() - self.cones.iter().sum::<usize>()
     }
@@ -48,11 +50,11 @@ impl Dense {
         0.5 * quadratic + times(&self.c, x)
     }
 
-    /// Clarabel's word, and its point.
+    /// Clarabel's status and point.
     ///
     /// # Panics
     ///
-    /// If Clarabel refuses the sizes, which fit.
+    /// If Clarabel rejects the sizes.
     pub fn clarabel(&self) -> (SolverStatus, Vec<f64>) {
         let mut all = (Vec::new(), Vec::new(), Vec::new());
         let constraints = self.E.iter().chain(&self.A).enumerate();

@@ -1,6 +1,6 @@
-//! The doors `QpSolver` and `SocpSolver`.
+//! Targets `QpSolver` and `SocpSolver`.
 //!
-//! Errors are judged beside the terms that they are sums of: a row of the program, or all rows of the cost.
+//! Errors are relative to the terms of their sums: a row of the program, or all rows of the cost.
 
 use super::clarabel_answer::Dense;
 use super::{entries, terms, times};
@@ -12,15 +12,16 @@ use quasistep_solvers::{
 use serde_json::{Value, json};
 use testkit::hard_problems::Random;
 
-/// Share of its terms that an optimality condition may be off by.
+/// Acceptable residual of an optimality condition, as a share of its terms.
 const OPTIMAL: f64 = 1e-6;
-/// Share of its terms that a ray, or Farkas' multipliers, may be off by.
+/// Acceptable residual of a ray or Farkas multipliers, as a share of the terms.
 const PROOF: f64 = 1e-7;
-/// Share of the largest entry of a point or a ray that rounding leaves of an entry that should be zero.
+/// Entry of a point or a ray that is rounding, as a share of the largest entry.
 const ROUNDING: f64 = 1e-12;
-/// Share of how large a variable may be, by the rows and its cost, that one near zero is judged beside.
+/// Reference size of a variable near zero, as a share of its typical size by rows and cost.
 const ZERO: f64 = 1e-3;
-/// Multipliers that contradict keep every `x` out of a box of this size, beside the largest offset over its row.
+/// Farkas multipliers must exclude every `x` in a box of this size, relative to the largest offset
+/// over its row.
 const BOX: f64 = 1e3;
 
 /// A quadratic or linear program.
@@ -48,19 +49,19 @@ fn draw(random: &mut Random, round: bool) -> Value {
         }
     }
     let plain = A.len() - cones.iter().sum::<usize>();
-    // copies, and rows that nearly contradict
+    // duplicates, and rows that are nearly inconsistent
     if plain > 1 && random.chance(0.2) {
         let sign = if random.chance(0.5) { 1.0 } else { -1.0 };
         A[0] = A[1].iter().map(|a| sign * a).collect();
     }
-    // a point that is allowed, most often
+    // mostly a feasible point
     let x0: Vec<f64> = entries(n, random);
     let mut b: Vec<f64> = A.iter().map(|row| times(row, &x0)).collect();
     let feasible = random.chance(0.8);
     for (i, b) in b.iter_mut().enumerate() {
         let slack = if random.chance(0.4) { 0.0 } else { random.uniform() };
         *b -= if feasible { slack } else { random.signed() };
-        // the first row of a cone is its axis: room for the others
+        // the first row of a cone is its axis, and is enlarged for the others
         let mut first = plain;
         for k in &cones {
             if i == first && feasible {
@@ -70,17 +71,17 @@ fn draw(random: &mut Random, round: bool) -> Value {
         }
     }
     let c = if random.chance(0.7) {
-        // a cost that some multipliers hold
+        // a cost that some multipliers balance
         let z: Vec<f64> = A.iter().map(|_| random.uniform()).collect();
         let pull = |j: usize| A.iter().zip(&z).map(|(row, z)| row[j] * z).sum::<f64>();
-        // a difference that is rounding is meant to be none
+        // a difference that is rounding is set to zero
         (0..n).map(pull).map(|c| if c.abs() < ROUNDING { 0.0 } else { c }).collect()
     } else {
         entries(n, random)
     };
     let mut c: Vec<f64> = c;
     if random.chance(0.3) {
-        // other units of variables and of the cost
+        // scale variables and cost
         let unit: Vec<f64> = (0..n).map(|_| random.decade(-4.0, 4.0)).collect();
         let cost = random.decade(-4.0, 4.0);
         for i in 0..n {
@@ -118,7 +119,7 @@ pub fn judge(case: &Value, verdict: &mut Verdict) {
             .map(|why| ("wrong multipliers of Farkas", why)),
         Status::GaveUp => match out.reason {
             Some(Reason::Pivots | Reason::Accuracy) => None,
-            // shrinking breaks symmetry, sizes and curvature
+            // shrinking breaks symmetry, sizes and convexity
             Some(Reason::NotSymmetric | Reason::NotConvex | Reason::NotFinite) => return,
             reason => Some(("given up without a reason", format!("{reason:?}"))),
         },
@@ -138,7 +139,7 @@ pub fn judge(case: &Value, verdict: &mut Verdict) {
             let (own, other) = (dense.cost(&out.x), dense.cost(&x));
             let size = terms(&dense.c, &x).max(terms(&dense.c, &out.x)).max(own.abs()).max(1e-3);
             if own - other > 1e-5 * size {
-                // a point that violates its rows is cheap
+                // a point that violates its rows may have a lower cost
                 verdict.count(format!("{door}: dearer than Clarabel's by 1e-5"));
             }
         }
@@ -164,7 +165,7 @@ fn solve(p: &Dense, sparse: bool, out: &mut Solution) {
     SocpSolver::new().solve(&socp, None, &Settings::default(), out);
 }
 
-/// How far the worst cone is left, `s` beside `size` of its rows, as a share.
+/// Largest violation of a cone by the slacks `s`, relative to the `size` of its rows.
 fn outside(p: &Dense, s: &[f64], size: &[f64]) -> f64 {
     let mut worst = 0.0_f64;
     for i in 0..p.plain() {
@@ -180,14 +181,14 @@ fn outside(p: &Dense, s: &[f64], size: &[f64]) -> f64 {
     worst
 }
 
-/// How large a variable is where rows hold with equality, or where its cost alone is least.
+/// Typical size of a variable: where rows are equalities, or where its cost alone is minimal.
 fn typical(p: &Dense, j: usize) -> f64 {
     let rows = p.A.iter().zip(&p.b).filter(|(row, _)| row[j] != 0.0);
     let least = if p.P[j][j] > 0.0 { (p.c[j] / p.P[j][j]).abs() } else { 0.0 };
     rows.map(|(row, b)| (b / row[j]).abs()).fold(least, f64::max)
 }
 
-/// What is wrong with an answer.
+/// Describes a violated optimality condition; `None` if there is none.
 fn not_optimal(p: &Dense, out: &Solution) -> Option<String> {
     let (x, z) = (&out.x, &out.z);
     let (mut off, mut scale) = (0.0_f64, 0.0_f64);
@@ -197,14 +198,14 @@ fn not_optimal(p: &Dense, out: &Solution) -> Option<String> {
         let sum = times(&p.P[j], x) + p.c[j] - times(&pull, z);
         off = off.max(sum.abs());
         scale = scale.max(terms(&p.P[j], x) + p.c[j].abs() + terms(&pull, z));
-        // without a load what is left is curvature times rounding
+        // without a load, the residual is curvature times rounding
         scale = scale.max(ZERO * terms(&p.P[j], &largest));
     }
     if !(off <= OPTIMAL * scale) {
         return Some(format!("stationarity off by {off:.2e} of {scale:.2e}"));
     }
     let s: Vec<f64> = p.A.iter().zip(&p.b).map(|(row, b)| times(row, x) - b).collect();
-    // a zero is one beside what the variable may be
+    // entries near zero are compared with the variable's typical size
     let zero: Vec<f64> = (0..p.n).map(|j| ZERO * typical(p, j).max(x[j].abs())).collect();
     let size = |(row, b): (&Vec<f64>, &f64)| terms(row, x) + terms(row, &zero) + b.abs();
     let size: Vec<f64> = p.A.iter().zip(&p.b).map(size).collect();
@@ -225,7 +226,7 @@ fn not_optimal(p: &Dense, out: &Solution) -> Option<String> {
     None
 }
 
-/// What is wrong with a ray.
+/// Describes an error in a ray; `None` if it is one.
 fn no_ray(p: &Dense, d: &[f64]) -> Option<String> {
     if d.len() != p.n {
         return Some(format!("{} entries in place of {}", d.len(), p.n));
@@ -233,7 +234,7 @@ fn no_ray(p: &Dense, d: &[f64]) -> Option<String> {
     let largest = d.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
     let (all, zero) = (vec![largest; p.n], vec![ROUNDING / PROOF * largest; p.n]);
     for row in &p.P {
-        // with every entry as large as the ray's largest
+        // as if every entry were as large as the ray's largest
         let (value, size) = (times(row, d), terms(row, &all));
         if !(value.abs() <= PROOF * size) {
             return Some(format!("the cost curves by {value:.2e} along it, of {size:.2e}"));
@@ -249,7 +250,7 @@ fn no_ray(p: &Dense, d: &[f64]) -> Option<String> {
     (!(fall < 0.0)).then(|| format!("the cost changes by {fall:.2e} along it"))
 }
 
-/// What is wrong with Farkas' multipliers.
+/// Describes an error in Farkas multipliers; `None` if they hold.
 fn no_contradiction(p: &Dense, y: &[f64]) -> Option<String> {
     if y.len() != p.b.len() {
         return Some(format!("{} entries in place of {}", y.len(), p.b.len()));

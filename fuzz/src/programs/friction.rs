@@ -1,4 +1,5 @@
-//! The door `CoulombSolver`: masses in space and contacts between them, judged by Coulomb's law.
+//! Target `CoulombSolver`: point masses in space and contacts between them, judged by Coulomb's
+//! law.
 
 use super::{numbers, times};
 use crate::target::Verdict;
@@ -9,14 +10,15 @@ use quasistep_solvers::{
 use serde_json::{Value, json};
 use testkit::hard_problems::Random;
 
-/// Share of the largest force, of the largest speed, or of their product, that an answer may be off by.
+/// Acceptable error of a solution, as a share of the largest force, of the largest speed, or of
+/// their product.
 const SHARE: f64 = 1e-6;
-/// Share of its own terms that a refutation may be off by: it is exact but for rounding.
+/// Acceptable error of a certificate, as a share of its own terms. Only rounding is allowed.
 const PROOF: f64 = 1e-8;
 /// Edges of the pyramid, along its rows.
 const EDGES: [f64; 8] = [1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0];
 
-/// Points of mass that move in three directions, contacts with the world and with one another.
+/// Draws point masses in three dimensions, with contacts with the world and with one another.
 pub fn draw(random: &mut Random) -> Value {
     let bodies = random.count(1, 5);
     let massless = random.chance(0.2);
@@ -35,7 +37,7 @@ pub fn draw(random: &mut Random) -> Value {
         .map(|_| {
             let a = random.below(bodies);
             let other = random.below(bodies + 1);
-            // mostly something below; its axes are orthonormal
+            // mostly a floor below; the contact's axes are orthonormal
             let n = if random.chance(0.6) { [0.0, 0.0, 1.0] } else { random.direction() };
             let axis = if n[0].abs() < 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
             let mut t1 = cross(axis, n);
@@ -145,11 +147,12 @@ pub fn judge(case: &Value, verdict: &mut Verdict) {
     }
 }
 
-/// What is wrong with an answer, by the law.
+/// Describes a violation of Coulomb's law by a solution; `None` if there is none.
 fn wrong(masses: &[f64], c: &[f64], contacts: &[Contact], out: &CoulombSolution) -> Option<String> {
     let (x, lambda) = (&out.x, &out.lambda);
     let mut force = c.iter().fold(0.0_f64, |m, c| m.max(c.abs()));
-    // what the loads would do to the heaviest body: where nothing moves, rounding does not count
+    // rate that the loads would cause on the heaviest mass, so that rounding does not count where
+    // nothing moves
     let heaviest = masses.iter().fold(0.0_f64, |m, mass| m.max(*mass));
     let free = if heaviest > 0.0 { force / heaviest } else { 1.0 };
     let mut speed = x.iter().fold(free, |m, x| m.max(x.abs()));
@@ -192,7 +195,8 @@ fn wrong(masses: &[f64], c: &[f64], contacts: &[Contact], out: &CoulombSolution)
     None
 }
 
-/// What is wrong with a proof that there is no answer; jams are proven case by case, which is not checked here.
+/// Describes an error in a certificate; `None` if it holds. Certificates of jams consist of cases
+/// and are not checked here.
 fn unproven(
     masses: &[f64],
     c: &[f64],
@@ -217,7 +221,7 @@ fn unproven(
             let back = contacts.iter().map(|con| {
                 let u: [f64; 3] = std::array::from_fn(|r| times(&con.rows[r], d));
                 let slip = if con.round { u[1].hypot(u[2]) } else { u[1].abs().max(u[2].abs()) };
-                // the least that any force of the cone does along it
+                // the least power of any force of the cone along it
                 u[0] - con.mu * slip
             });
             let back = back.fold(0.0_f64, f64::min);

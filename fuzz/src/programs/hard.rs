@@ -1,4 +1,5 @@
-//! The door `ConeSolver`: the hard contact problems of the testkit as plain data, and their examiner.
+//! Target `ConeSolver`: the hard contact problems of the testkit as plain data, judged by its
+//! examiner.
 
 use super::numbers;
 use crate::target::Verdict;
@@ -6,7 +7,7 @@ use quasistep_solvers::{Saturation, Status};
 use serde_json::{Value, json};
 use testkit::hard_problems::{Contact, Examiner, Family, HardProblem, Random};
 
-/// A problem of any family.
+/// Draws a problem of any family.
 pub fn draw(random: &mut Random) -> Value {
     let p = HardProblem::from_seed(random.below(usize::MAX) as u64);
     let contacts: Vec<Value> = p
@@ -14,7 +15,7 @@ pub fn draw(random: &mut Random) -> Value {
         .iter()
         .map(|c| json!({"round": c.round, "blocks": c.blocks, "J": c.J, "b": c.b, "E": c.E, "unit": c.unit}))
         .collect();
-    // JSON has no infinity: a spring without a limit has none here
+    // JSON has no infinity: a Huber term without a limit omits it
     let springs: Vec<Value> = p
         .springs
         .iter()
@@ -27,7 +28,7 @@ pub fn draw(random: &mut Random) -> Value {
         "contacts": contacts, "springs": springs, "unit": p.unit, "cost_unit": p.cost_unit})
 }
 
-/// The problem of a case; `None` where its parts do not fit.
+/// The problem of a case; `None` if its parts do not match.
 fn problem(case: &Value) -> Option<HardProblem> {
     let list = |value: &Value| -> Vec<Vec<f64>> {
         value.as_array().into_iter().flatten().map(numbers).collect()

@@ -1,4 +1,5 @@
-//! The door `LcpSolver`: answers by their signs and products, claims that there is none by trying every case with Clarabel.
+//! Target `LcpSolver`: solutions are checked by signs and products, certificates by solving every
+//! case with Clarabel.
 
 use super::clarabel_answer::Dense;
 use super::{entries, gram, numbers, rows, terms, times};
@@ -8,12 +9,12 @@ use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
 use serde_json::{Value, json};
 use testkit::hard_problems::Random;
 
-/// Share of its terms that an answer may be off by.
+/// Acceptable error of a solution, as a share of its terms.
 const SHARE: f64 = 1e-7;
-/// Most pairs of which every case is tried.
+/// Largest number of pairs for which every case is tried.
 const MOST_PAIRS: usize = 6;
 
-/// A problem: monotone, of friction, or any.
+/// Draws a problem: monotone, a friction problem, or random.
 pub fn draw(random: &mut Random) -> Value {
     let (free, pairs) = (random.below(4), random.count(1, 7));
     let n = free + pairs;
@@ -23,7 +24,7 @@ pub fn draw(random: &mut Random) -> Value {
         _ => gram(n, &(0..rank).map(|_| entries(n, random)).collect::<Vec<_>>()),
     };
     match random.below(3) {
-        // skew: the cost of a program beside its rows
+        // skew-symmetric part: the optimality conditions of a program
         0 => {
             for i in 0..n {
                 for j in 0..i {
@@ -94,7 +95,7 @@ fn wrong(M: &[Vec<f64>], q: &[f64], free: usize, out: &LcpSolution) -> Option<St
         if !(w >= -SHARE * size && z >= -SHARE * largest) {
             return Some(format!("pair {} has w = {w:.2e} of {size:.2e}, z = {z:.2e}", i - free));
         }
-        // one of the two vanishes beside what it is made of
+        // one of both must be zero relative to its terms
         if !(w <= SHARE * size || z <= SHARE * largest) {
             return Some(format!(
                 "pair {} has both, w = {w:.2e} of {size:.2e}, z = {z:.2e}",
@@ -105,7 +106,7 @@ fn wrong(M: &[Vec<f64>], q: &[f64], free: usize, out: &LcpSolution) -> Option<St
     None
 }
 
-/// A case that Clarabel solves.
+/// Description of a case that Clarabel can solve; `None` if there is none.
 fn solvable(M: &[Vec<f64>], q: &[f64], free: usize) -> Option<String> {
     let n = q.len();
     for case in 0..1_u32 << (n - free) {
@@ -114,7 +115,7 @@ fn solvable(M: &[Vec<f64>], q: &[f64], free: usize) -> Option<String> {
             let mut unit = vec![0.0; n];
             unit[i] = 1.0;
             let active = i >= free && case >> (i - free) & 1 == 1;
-            // a pair that is active has w = 0 and z ≥ 0; one that is not z = 0 and w ≥ 0
+            // an active pair has w = 0 and z ≥ 0; another has z = 0 and w ≥ 0
             if i < free || active {
                 p.E.push(M[i].clone());
                 p.e.push(-q[i]);
@@ -134,7 +135,7 @@ fn solvable(M: &[Vec<f64>], q: &[f64], free: usize) -> Option<String> {
         }
         let (status, x) = p.clarabel();
         let far = x.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-        // a point a long way off holds rows that contradict to Clarabel's tolerance
+        // distant points may satisfy inconsistent rows to Clarabel's tolerance
         if status == SolverStatus::Solved && far < 1e4 {
             return Some(format!("case {case:b} has {x:.3?}"));
         }

@@ -21,7 +21,7 @@ use crate::target::Verdict;
 use serde_json::Value;
 use testkit::hard_problems::Random;
 
-/// Doors, and how cases of each are drawn and judged.
+/// Targets of the solvers, with the functions that draw and judge their cases.
 type Door = (&'static str, fn(&mut Random) -> Value, fn(&Value, &mut Verdict));
 const DOORS: [Door; 6] = [
     ("qp", convex::draw_qp, convex::judge),
@@ -32,7 +32,7 @@ const DOORS: [Door; 6] = [
     ("miqp", choices::draw, choices::judge),
 ];
 
-/// The program of a seed; its door is the seed's remainder.
+/// Draws the program of a seed. Its target is the seed modulo the number of targets.
 pub fn draw(seed: u64) -> Value {
     let (name, draw, _) = DOORS[(seed % DOORS.len() as u64) as usize];
     let mut case = draw(&mut Random::new(seed));
@@ -40,7 +40,7 @@ pub fn draw(seed: u64) -> Value {
     case
 }
 
-/// Solves a program and judges the answer.
+/// Solves a program and judges the result.
 pub fn judge(case: &Value) -> Verdict {
     let mut verdict = Verdict::default();
     if let Some((_, _, judge)) = DOORS.iter().find(|door| case["door"] == door.0) {
@@ -49,12 +49,12 @@ pub fn judge(case: &Value) -> Verdict {
     verdict
 }
 
-/// Numbers of a case; none where it has none.
+/// Numbers of a JSON array; empty if it is none.
 fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
 }
 
-/// Rows of numbers, each cut or filled with zeros to `n`.
+/// Rows of numbers, each cut or padded with zeros to length `n`.
 fn rows(value: &Value, n: usize) -> Vec<Vec<f64>> {
     let all = value.as_array().into_iter().flatten();
     all.map(|row| {
@@ -73,13 +73,13 @@ fn terms(row: &[f64], x: &[f64]) -> f64 {
     row.iter().zip(x).map(|(a, x)| (a * x).abs()).sum()
 }
 
-/// `BᵀB`: whatever a shrunk `B` is, a convex cost.
+/// `BᵀB`, so that the cost is convex for any `B`, also after shrinking.
 fn gram(n: usize, B: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let entry = |i: usize, j: usize| B.iter().map(|b| b[i] * b[j]).sum::<f64>();
     (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
 }
 
-/// A row of numbers: whole ones, which are often dependent, sparse ones, or any.
+/// Random row of numbers: integers, which are often dependent, sparse numbers, or any.
 fn entries(n: usize, random: &mut Random) -> Vec<f64> {
     let kind = random.below(3);
     (0..n)
