@@ -1,4 +1,4 @@
-//! Runs a target over its seeds, counts, and cuts findings down to files.
+//! Runs a target over its seeds, counts outcomes, and writes shrunk findings to files.
 
 use crate::shrink::shrink;
 use crate::target::{Finding, Target, Verdict};
@@ -11,11 +11,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Findings of one kind that are cut down; of more only the seeds are told.
+/// Number of findings of one kind that are shrunk; of others only the seeds are listed.
 const SHRUNK: usize = 3;
-/// Wall time from one line of progress to the next.
+/// Wall time between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// What must not be among worlds, and how the kinds of its findings begin: rows of the table, also where nothing was found.
+/// Classes of findings of worlds, with the prefixes of their kinds. They are rows of the table even
+/// if nothing was found.
 const CLASSES: [(&str, &[&str]); 5] = [
     ("panics, hangs and deaths", &["panic", "hang", "process died"]),
     ("uncertified", &["uncertified"]),
@@ -23,7 +24,7 @@ const CLASSES: [(&str, &[&str]); 5] = [
     ("beyond their budget", &["beyond its budget"]),
     ("other findings", &[]),
 ];
-/// What the judges of steps find, whatever the certificate says.
+/// Kinds of findings about certified steps.
 const WRONG: [&str; 8] = [
     "not finite",
     "out of balance",
@@ -34,40 +35,40 @@ const WRONG: [&str; 8] = [
     "a force over a gap",
     "overlap along the motion",
 ];
-/// Wall time for cutting down one finding.
+/// Limit of wall time for shrinking one finding.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How much of a target is run, and where what it finds goes.
+/// Extent of a run, and where its findings are written.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// First seed.
     pub seed: u64,
-    /// Number of cases, if it is not time that ends them.
+    /// Number of cases; `None` if a time limit ends the run.
     pub cases: Option<u64>,
-    /// Number of steps of worlds, if it is not a number of cases that ends them.
+    /// Number of steps of worlds; `None` if a number of cases ends the run.
     pub steps: Option<u64>,
-    /// One case in so many is compared with others.
+    /// One case in this many is compared with a second run and transformed copies.
     pub compare: u64,
-    /// Wall time, if it is not a number of cases that ends them.
+    /// Limit of wall time; `None` if a number of cases ends the run.
     pub time: Option<Duration>,
-    /// Worker processes at a time.
+    /// Number of concurrent worker processes.
     pub jobs: usize,
     /// Folder of the findings.
     pub out: PathBuf,
-    /// The command of a worker.
+    /// Command line of a worker.
     pub worker: Vec<String>,
 }
 
-/// What a target came to.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Cases judged.
+    /// Number of judged cases.
     pub cases: u64,
-    /// What happened, counted.
+    /// Number of events of each kind.
     pub counts: BTreeMap<String, u64>,
-    /// Findings by kind: seed and text of each.
+    /// Findings by kind, each with seed and text.
     pub findings: BTreeMap<String, Vec<(u64, String)>>,
-    /// Most memory of a worker, in bytes.
+    /// Largest memory of a worker, in bytes.
     pub peak: u64,
 }
 
@@ -75,7 +76,7 @@ pub struct Outcome {
 ///
 /// # Errors
 ///
-/// A worker cannot be started, or a finding cannot be written.
+/// If a worker cannot be started, or a finding cannot be written.
 pub fn run(target: &Target, plan: &Plan) -> io::Result<Outcome> {
     let end = plan.time.map(|time| Instant::now() + time);
     let cases = match plan.cases {
@@ -95,7 +96,7 @@ pub fn run(target: &Target, plan: &Plan) -> io::Result<Outcome> {
                     break;
                 }
                 let seed = plan.seed.wrapping_add(k);
-                // another program's worker does not draw
+                // a worker of another program does not draw cases
                 let task = match target.judge {
                     Some(_) => {
                         let compare = k.is_multiple_of(plan.compare.max(1));
@@ -110,7 +111,7 @@ pub fn run(target: &Target, plan: &Plan) -> io::Result<Outcome> {
                 let mut told = lock(&told);
                 if told.elapsed() > PROGRESS {
                     *told = Instant::now();
-                    // who ends the run by a key still has the table
+                    // an interrupted run still prints the table
                     std::fs::create_dir_all(&plan.out)?;
                     let table = plan.out.join(target.name).with_extension("md");
                     std::fs::write(table, outcome.table(target) + "\n")?;
@@ -130,11 +131,11 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Cuts down the first findings of each kind; their files.
+/// Shrinks the first findings of each kind; returns their files.
 ///
 /// # Errors
 ///
-/// A worker cannot be started, or a finding cannot be written.
+/// If a worker cannot be started, or a finding cannot be written.
 pub fn cut_down(target: &Target, plan: &Plan, outcome: &Outcome) -> io::Result<Vec<PathBuf>> {
     let mut worker = Worker::new(plan.worker.clone());
     let mut files = Vec::new();
@@ -147,7 +148,7 @@ pub fn cut_down(target: &Target, plan: &Plan, outcome: &Outcome) -> io::Result<V
     Ok(files)
 }
 
-/// Writes the smallest case of a finding's kind; its file.
+/// Writes the shrunk case of a finding; returns its file.
 fn cut_down_one(
     target: &Target,
     plan: &Plan,
@@ -182,7 +183,7 @@ fn cut_down_one(
     });
     std::fs::write(&file, format!("{whole:#}\n"))?;
     if target.name == "worlds" {
-        // the scene by itself, for the command line
+        // the scene alone, for the command line
         std::fs::write(stem.with_extension("yml"), format!("{small}\n"))?;
     }
     Ok(file)
@@ -212,7 +213,8 @@ impl Outcome {
         format!("{} cases, {} steps, {} findings", self.cases, self.steps(), self.found())
     }
 
-    /// Findings whose kind begins in one of these ways; without any, those that no class names.
+    /// Number of findings whose kind has one of these prefixes; with an empty list, of those that
+    /// belong to no class.
     fn of_class(&self, begins: &[&str]) -> usize {
         let is = |kind: &str, begins: &[&str]| begins.iter().any(|b| kind.starts_with(b));
         let others = |kind: &str| !CLASSES.iter().any(|(_, begins)| is(kind, begins));
@@ -220,7 +222,7 @@ impl Outcome {
         self.findings.iter().filter(|(kind, _)| mine(kind)).map(|(_, alike)| alike.len()).sum()
     }
 
-    /// A table of what happened.
+    /// Table of the outcomes.
     pub fn table(&self, target: &Target) -> String {
         let mut lines = vec![format!("| {}: {} cases | count |", target.name, self.cases)];
         lines.push("|---|---|".into());

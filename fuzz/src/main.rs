@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs targets; true if nothing was found.
+/// Runs targets; returns true if nothing was found.
 fn run(arguments: &Arguments, chosen: &[Target]) -> Result<bool, String> {
     let own = std::env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
     let plan = Plan {
@@ -115,14 +115,14 @@ fn run(arguments: &Arguments, chosen: &[Target]) -> Result<bool, String> {
     Ok(clean)
 }
 
-/// Judges the case of one file; true if nothing is found.
+/// Judges the case of one file; returns true if nothing is found.
 fn replay(file: &std::path::Path) -> Result<bool, String> {
     let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
     let whole: Value =
         serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
     let name = whole["target"].as_str().unwrap_or("worlds");
     let target = target(name).ok_or(format!("{}: no target `{name}`", file.display()))?;
-    // a scene stands for its case
+    // a scene file is a case itself
     let case = whole.get("case").unwrap_or(&whole);
     worker::keep_panics();
     let verdict = worker::judge(&target, case, true);

@@ -1,20 +1,20 @@
-//! What is drawn and judged, and what a judge says.
+//! Targets (kinds of cases) and verdicts.
 
 use crate::{files, programs, python_calls, worlds};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A kind of case.
+/// A kind of case, with functions that draw and judge it.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// The case of a seed.
+    /// Draws the case of a seed.
     pub draw: fn(u64) -> Value,
-    /// What becomes of a case; `None` where another program's worker judges.
-    /// With `false` a judge leaves out what takes more time than the case itself: second runs, images.
+    /// Judges a case; `None` if a worker of another program does. With `false` it omits expensive
+    /// comparisons: second runs and transformed copies.
     pub judge: Option<fn(&Value, bool) -> Verdict>,
-    /// Cases of a run that says neither a number nor a time: those of CI, some ten CPU seconds.
+    /// Default number of cases, as in CI: about ten CPU seconds.
     pub cases: u64,
 }
 
@@ -36,41 +36,42 @@ pub const TARGETS: [Target; 4] = [
     Target { name: "python", draw: python_calls::draw, judge: None, cases: 200 },
 ];
 
-/// The target of a name.
+/// Finds a target by its name.
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.into_iter().find(|target| target.name == name)
 }
 
-/// Something that must not be.
+/// A violated requirement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Which promise is broken, the same for every case that breaks it: a smaller case is one of the same kind.
+    /// The violated requirement, without details of the case. A shrunk case must have the same
+    /// kind.
     pub kind: String,
-    /// How, with numbers.
+    /// Description of the violation, with numbers.
     pub text: String,
 }
 
-/// What a judge says of a case.
+/// Result of judging a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// What happened, counted.
+    /// Number of events of each kind.
     pub counts: BTreeMap<String, u64>,
-    /// The first thing that must not be.
+    /// The first violation, if any.
     pub finding: Option<Finding>,
 }
 
 impl Verdict {
-    /// Counts something.
+    /// Counts an event.
     pub fn count(&mut self, what: impl Into<String>) {
         self.add(what, 1);
     }
 
-    /// Counts something so many times.
+    /// Counts an event several times.
     pub fn add(&mut self, what: impl Into<String>, times: u64) {
         *self.counts.entry(what.into()).or_default() += times;
     }
 
-    /// Blames something, unless something was blamed before.
+    /// Records a finding, unless there is one already.
     pub fn blame(&mut self, kind: impl Into<String>, text: impl Into<String>) {
         self.finding.get_or_insert_with(|| Finding { kind: kind.into(), text: text.into() });
     }
@@ -81,7 +82,7 @@ impl Verdict {
         json!({"counts": self.counts, "finding": finding})
     }
 
-    /// From what [`to_json`](Self::to_json) wrote; what is not of that form is left out.
+    /// Parses the output of [`to_json`](Self::to_json). Parts of another form are ignored.
     pub fn from_json(value: &Value) -> Self {
         let text = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
         let counts = value["counts"].as_object().into_iter().flatten();

@@ -13,16 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// CPU time that a judge may take from one [`progress`] to the next: a step, a file, a program.
+/// Limit of CPU time of a judge between two calls of [`progress`]: for one step, file or program.
 pub const STEP_LIMIT: Duration = Duration::from_secs(10);
-/// Wall time after which a process that uses no CPU is taken for dead; a loaded machine gives a share of a core.
+/// Wall time after which a process that uses no CPU counts as hung. It is long because a loaded
+/// machine gives it only a share of a core.
 const SILENCE: Duration = Duration::from_mins(5);
-/// Address space of a worker, in bytes: 1 GiB, and a quarter of it for program and stacks.
+/// Address space of a worker, in bytes: 1 GiB, plus a quarter for code and stacks.
 const MEMORY: u64 = 5 << 28;
 
-/// CPU time of this process when the judge last said that it goes on, in ns.
+/// CPU time of this process at the last call of [`progress`], in ns.
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// Message and place of the last panic.
+/// Message and location of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// CPU time of this process, in ns.
@@ -31,31 +32,31 @@ fn cpu_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Tells the watchdog that a new piece of work begins.
+/// Resets the time limit, at the start of a new piece of work.
 pub fn progress() {
     LAST.store(cpu_ns(), Ordering::Relaxed);
 }
 
-/// CPU time since the judge last said that it goes on.
+/// CPU time since the last call of [`progress`].
 pub fn spent() -> Duration {
     Duration::from_nanos(cpu_ns().saturating_sub(LAST.load(Ordering::Relaxed)))
 }
 
-/// Judges a case, with `compare` beside others too; a panic becomes a finding.
+/// Judges a case, with comparisons if `compare`. A panic becomes a finding.
 pub fn judge(target: &Target, case: &Value, compare: bool) -> Verdict {
     let Some(judge) = target.judge else { return Verdict::default() };
     progress();
     catch_unwind(AssertUnwindSafe(|| judge(case, compare))).unwrap_or_else(|_| {
         let mut verdict = Verdict::default();
         let text = PANIC.lock().map(|text| text.clone()).unwrap_or_default();
-        // a smaller case panics at the same place, and may say other numbers
+        // a shrunk case may panic at the same location with other numbers in the message
         let place = text.split(": ").next().unwrap_or_default().to_owned();
         verdict.blame(format!("panic at {place}"), text);
         verdict
     })
 }
 
-/// Keeps place and message of a panic, and prints nothing.
+/// Installs a panic hook that stores location and message and prints nothing.
 pub fn keep_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|l| format!("{}:{}", l.file(), l.line()));
@@ -70,11 +71,11 @@ pub fn keep_panics() {
     }));
 }
 
-/// The life of a worker process: until its input ends.
+/// Main loop of a worker process, until its input ends.
 pub fn serve() {
     keep_panics();
     let limit = rustix::process::Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
-    // where the limit cannot be set the peak is still reported
+    // where the limit cannot be set, the peak is still reported
     rustix::process::setrlimit(rustix::process::Resource::As, limit).ok();
     progress();
     std::thread::spawn(watch);
@@ -110,11 +111,11 @@ fn watch() {
 
 fn say(answer: &Value) {
     let mut out = stdout().lock();
-    // a reader that is gone ends the process by the end of its input
+    // if the reader is gone, the process ends with its input
     drop(writeln!(out, "{answer}").and_then(|()| out.flush()));
 }
 
-/// Most memory that this process had at a time, in bytes; 0 where the system does not tell.
+/// Peak memory of this process in bytes; 0 where the system does not report it.
 fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -126,7 +127,7 @@ fn peak_bytes() -> u64 {
 pub struct Worker {
     command: Vec<String>,
     running: Option<Running>,
-    /// Most memory that any of its processes had, in bytes.
+    /// Largest memory of its processes, in bytes.
     pub peak: u64,
 }
 
@@ -137,16 +138,16 @@ struct Running {
 }
 
 impl Worker {
-    /// One that runs this command.
+    /// A worker with this command line.
     pub fn new(command: Vec<String>) -> Self {
         Self { command, running: None, peak: 0 }
     }
 
-    /// Asks for a verdict: `task` has a `target`, and a `seed` or a `case`.
+    /// Requests a verdict. `task` contains a `target`, and a `seed` or a `case`.
     ///
     /// # Errors
     ///
-    /// The worker cannot be started.
+    /// If the worker cannot be started.
     pub fn ask(&mut self, task: &Value) -> std::io::Result<Verdict> {
         if self.running.is_none() {
             self.running = Some(self.start()?);
@@ -162,7 +163,7 @@ impl Worker {
                 let value: Value = serde_json::from_str(&line).unwrap_or_default();
                 self.peak = self.peak.max(value["peak"].as_u64().unwrap_or(0));
                 if value.get("peak").is_none() {
-                    // its watchdog spoke
+                    // the worker's time limit ended it
                     self.stop();
                 }
                 Ok(Verdict::from_json(&value))
@@ -204,11 +205,11 @@ impl Worker {
         Ok(Running { child, to, lines })
     }
 
-    /// Ends the process; how it ended, in words.
+    /// Ends the process; returns a description of how it ended.
     fn stop(&mut self) -> String {
         let Some(Running { mut child, to, .. }) = self.running.take() else { return String::new() };
         drop(to);
-        // one that has ended by itself keeps its status
+        // a process that has ended by itself keeps its status
         std::thread::sleep(Duration::from_millis(100));
         let ended = child.try_wait().ok().flatten();
         drop(child.kill());

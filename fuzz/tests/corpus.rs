@@ -1,4 +1,4 @@
-//! What was found once, judged again; and what files are changed from.
+//! Earlier findings are judged again, and seeds are read.
 #![allow(missing_docs)]
 
 use fuzz::files::{self, read::End};
@@ -6,8 +6,8 @@ use fuzz::{target, worker};
 use serde_json::Value;
 use std::path::Path;
 
-/// Every file of `fuzz/corpus` was a finding, cut down: each holds its target, its case, what was wrong, and `counts` that
-/// are reached now.
+/// Every file of `fuzz/corpus` is a shrunk finding. It contains its target, its case, the former
+/// violation, and `counts` that must be reached now.
 #[test]
 fn what_was_found_stays_mended() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
@@ -34,13 +34,14 @@ fn what_was_found_stays_mended() {
     assert!(wrong.is_empty() && !files.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Changes of files that are refused as they are would reach nothing but the first complaint.
+/// Seeds must be valid, because changes of an invalid file would only reach the first error
+/// message.
 #[test]
 fn seeds_are_read() {
     for format in files::formats() {
         let seeds = files::seeds_of(&format);
         let ends: Vec<_> = seeds.iter().map(|seed| files::read::read(&format, seed)).collect();
-        // examples of the page name files that are not here
+        // examples of the documentation refer to files that do not exist here
         let read = ends.iter().filter(|end| !matches!(end, Ok(End::Refused) | Err(_))).count();
         assert!(2 * read >= seeds.len() && read > 0, "{format}: {read} of {}", seeds.len());
     }

@@ -1,4 +1,5 @@
-//! Judges see what is wrong: a right step is passed, and one whose report is changed is blamed for just that.
+//! Judges detect errors: a correct step passes, and a step with a changed report gives the matching
+//! finding.
 #![allow(missing_docs)]
 
 use fuzz::Verdict;
@@ -7,7 +8,7 @@ use quasistep::{State, StepInput, StepReport};
 use quasistep_scene::Scene;
 use std::path::Path;
 
-/// A box that a finger pushes over a table: it slides, and the finger's spring is stretched.
+/// A finger pushes a box over a table: the box slides, and the finger's spring is stretched.
 const PUSHED: &str = "
 step: {size: 0.1, inertia: mass, max_overlap: .inf, friction: FORMULATION}
 models:
@@ -18,7 +19,7 @@ commands: [{joint: finger.x, constant: 0.05}]
 collisions: {exclude: [[finger, table]]}
 ";
 
-/// What the judges say of the first step with a changed report; of smooth surfaces if `formulation` says so.
+/// Findings on the first step with a changed report; `formulation` selects the friction law.
 fn blamed(formulation: &str, change: impl FnOnce(&mut StepReport)) -> Option<String> {
     let (formulation, smooth) =
         formulation.split_once(',').map_or((formulation, false), |(f, _)| (f, true));
@@ -61,7 +62,7 @@ fn forces_that_do_not_add_up_are_seen() {
     }
 }
 
-/// Surfaces that are said to be smoother than they were: forces add up, and are too many.
+/// The reported coefficient of friction is reduced: forces still balance, but exceed their cones.
 #[test]
 fn friction_beyond_its_cone_is_seen() {
     let found = blamed("exact", |r| {
@@ -72,8 +73,8 @@ fn friction_beyond_its_cone_is_seen() {
     assert_eq!(found.as_deref(), Some("friction beyond its cone"));
 }
 
-/// Without friction a contact's height moves no torque: what began higher carries a force over a gap, what began lower ends in
-/// the ground.
+/// Without friction, moving a contact vertically changes no torque. A contact that began higher has
+/// a force across a gap; one that began lower ends with an overlap.
 #[test]
 fn gaps_are_recomputed() {
     let smooth = |shift: f64| {

@@ -24,7 +24,7 @@ const SCENES: [(&str, &str); 11] = [
 /// Largest gap of a loaded contact that did not overlap before: 1 nm, the inconsistency of the rows
 /// of a rotating patch.
 const CLOSED: f64 = 1e-9;
-/// Tolerance of certified forces as a share of the largest force.
+/// Largest acceptable residual of the balance of forces, in N.
 const BALANCE: f64 = 1e-8;
 
 #[test]

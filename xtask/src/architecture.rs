@@ -1,9 +1,9 @@
-//! Holds ARCHITECTURE.md against the workspace: floors, doors and paths.
+//! Checks ARCHITECTURE.md against the workspace: layers, entry points and paths.
 
 use crate::task::{Failure, metadata, root};
 use std::collections::BTreeMap;
 
-/// Floor of each published crate: it may depend on lower floors only.
+/// Layer of each published crate, which may depend on lower layers only.
 const FLOORS: [(&str, u32); 12] = [
     ("quasistep-math", 0),
     ("quasistep-geometry", 1),
@@ -18,11 +18,11 @@ const FLOORS: [(&str, u32); 12] = [
     ("quasistep-control", 3),
     ("quasistep-reproduce", 4),
 ];
-/// The roof stands on everything.
+/// Crates of the top layer, which may depend on all others.
 const ROOF: [(&str, u32); 2] = [("quasistep-cli", 5), ("quasistep-py", 5)];
-/// Development only: nothing published may depend on these.
+/// Development crates, on which no published crate may depend.
 const SHED: [&str; 5] = ["testkit", "counting", "fuzz", "xtask", "benches"];
-/// The view draws recordings; it must never reach the simulator, however deep.
+/// The viewer draws recordings. It must not depend on the simulator, directly or indirectly.
 const VIEW_MUST_NOT_REACH: &str = "quasistep";
 
 pub fn check() -> Result<(), Failure> {
@@ -49,7 +49,7 @@ fn doors() -> Result<(), Failure> {
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            // tests may reach for oracles and shared scenes
+            // tests may depend on oracles and shared scenes
             if dependency["kind"].as_str() == Some("dev") {
                 continue;
             }
@@ -68,7 +68,7 @@ fn doors() -> Result<(), Failure> {
     if complaints.is_empty() { Ok(()) } else { Err(Failure::new(complaints.join("\n"))) }
 }
 
-/// Readers of scenes open files through one door, so that a scene can be made again from memory.
+/// Scene readers open files through one function, so that a scene can be read from memory.
 fn files() -> Result<(), Failure> {
     let door = root().join("crates/quasistep-formats/src/files.rs");
     let rooms = ["quasistep-formats", "quasistep-scene"];
@@ -97,7 +97,7 @@ fn files() -> Result<(), Failure> {
     if complaints.is_empty() { Ok(()) } else { Err(Failure::new(complaints.join("\n"))) }
 }
 
-/// Every path that a page puts in backticks exists.
+/// Checks that every path in backticks on a page exists.
 fn paths(page: &str) -> Result<(), Failure> {
     let root = root();
     let text = std::fs::read_to_string(root.join(page))

@@ -1,22 +1,23 @@
-//! Finds files of a crate that import one another in circles.
+//! Detects cyclic imports between files of a crate.
 //!
-//! Reads `crate::…`, `super::…` and `self::…` paths as text, without comments and tests; what the root of the crate re-exports
-//! is where it comes from. A parent module that uses or re-exports what its children have imports them too: a child that
-//! imports its parent is in a circle with it.
+//! It reads `crate::…`, `super::…` and `self::…` paths as text, without comments and tests. Names
+//! re-exported by the crate root count as imports of their original file. A parent module that uses
+//! or re-exports its children's items imports them; a child that imports its parent then forms a
+//! cycle.
 
 use crate::task::{Failure, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Files that import one another, by crate, and why they may.
+/// Known cycle of a crate, with the reason why it is accepted.
 struct Known {
     folder: &'static str,
     files: &'static [&'static str],
-    /// Told where another file joins them.
+    /// Printed when another file joins the cycle.
     reason: &'static str,
 }
 
-/// Circles that stand: others are errors, and so are those of the list that are gone.
+/// Accepted cycles. Other cycles are errors, and so are accepted ones that no longer exist.
 const KNOWN: &[Known] = &[
     Known {
         folder: "crates/quasistep-formats",
@@ -151,7 +152,7 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// Files that each file imports, by module path.
+/// For each file, by module path, the files that it imports.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
 pub fn check() -> Result<(), Failure> {
@@ -169,10 +170,10 @@ pub fn check() -> Result<(), Failure> {
     if complaints.is_empty() { Ok(()) } else { Err(Failure::new(complaints.join("\n"))) }
 }
 
-/// Circles with files that are not known to be in one, and known ones that are gone.
+/// Messages about unknown cycles, and about known ones that no longer exist.
 fn complaints_of(folder: &str, imports: &Imports, known: &[&Known]) -> Vec<String> {
     let found = circles(imports);
-    // a known one may have fallen apart
+    // a known cycle may have been split
     let is = |files: &BTreeSet<String>, known: &Known| {
         files.iter().all(|file| known.files.contains(&file.as_str()))
     };
@@ -234,7 +235,7 @@ fn imports(sources: &Path) -> Result<Imports, Failure> {
     Ok(all)
 }
 
-/// `a::b` of `a/b.rs` and of `a/b/mod.rs`; `None` for the root and what is no source.
+/// Module path `a::b` of `a/b.rs` and of `a/b/mod.rs`; `None` for the root and for other files.
 fn module_of(sources: &Path, path: &Path) -> Option<String> {
     let relative = path.strip_prefix(sources).ok()?.with_extension("");
     let mut parts: Vec<&str> = relative.iter().filter_map(|part| part.to_str()).collect();
@@ -251,7 +252,7 @@ fn without_comments_and_tests(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The file behind each name that the root of the crate re-exports.
+/// The original file of each name that the crate root re-exports.
 fn exports(
     sources: &Path,
     files: &BTreeMap<String, PathBuf>,
@@ -276,7 +277,7 @@ fn exports(
     Ok(all)
 }
 
-/// Children that a file declares and names somewhere beside that.
+/// Children that a file declares and also uses.
 fn children_used(code: &str, module: &str) -> Vec<Vec<String>> {
     let declared = code.lines().filter_map(|line| {
         let (_, name) = line.trim().split_once("mod ")?;
@@ -289,19 +290,20 @@ fn children_used(code: &str, module: &str) -> Vec<Vec<String>> {
     used.map(whole).collect()
 }
 
-/// False within a word or a path: `$crate`, `my_crate`, and the second of two `super::`.
+/// Whether a path begins at this index: false within a word or a path, as in `$crate`, `my_crate`,
+/// and the second of two `super::`.
 fn begins_a_path(code: &str, at: usize) -> bool {
     !code[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || "_:$".contains(c))
 }
 
-/// All paths of a module that begin with `crate::`, `super::` or `self::`, from the root of the crate on, lists in braces taken
-/// apart.
+/// All paths of a module that begin with `crate::`, `super::` or `self::`, relative to the crate
+/// root, with lists in braces expanded.
 fn paths(code: &str, module: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut inner: Vec<&str> = Vec::new();
     let mut line_start = 0;
     for line in code.split_inclusive('\n') {
-        // modules within the file, as rustfmt sets them
+        // inline modules, recognised by rustfmt's indentation
         let indent = line.len() - line.trim_start().len();
         if line.trim_end() == "}" && indent == 0 {
             inner.clear();
@@ -327,7 +329,7 @@ fn paths(code: &str, module: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// A path as it is from the root of the crate, named at `place`.
+/// Converts a path used in module `place` to one from the crate root.
 fn from_root(path: &[String], place: &[&str]) -> Vec<String> {
     let mut place = place.to_vec();
     let mut rest = path.iter().map(String::as_str).peekable();
@@ -344,7 +346,7 @@ fn from_root(path: &[String], place: &[&str]) -> Vec<String> {
     place.into_iter().map(str::to_owned).collect()
 }
 
-/// Reads one path at the start of `text`, `{…}` and all, and returns how long it is.
+/// Parses a path at the start of `text`, including `{…}`, and returns its length.
 fn expand(text: &str, before: &mut Vec<String>, found: &mut Vec<Vec<String>>) -> usize {
     let (mut at, depth) = (0, before.len());
     loop {
@@ -386,18 +388,18 @@ fn expand(text: &str, before: &mut Vec<String>, found: &mut Vec<Vec<String>>) ->
     at
 }
 
-/// The file that the longest part of a path names.
+/// The file that the longest prefix of a path names.
 fn file_of(path: &[String], files: &BTreeMap<String, PathBuf>) -> Option<String> {
     (1..=path.len()).rev().map(|n| path[..n].join("::")).find(|name| files.contains_key(name))
 }
 
-/// Largest sets of files of which each imports each other one, by way of others or not.
+/// Strongly connected components of the import graph with more than one file.
 fn circles(imports: &Imports) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         imports.keys().map(|file| (file.as_str(), reached_from(imports, file))).collect();
     let mut circles = Vec::new();
     for (file, others) in &reached {
-        // each at its first file
+        // list each component at its first file
         let circle: BTreeSet<String> = others
             .iter()
             .filter(|other| reached.get(*other).is_some_and(|back| back.contains(file)))
@@ -423,7 +425,7 @@ fn reached_from<'a>(imports: &'a Imports, start: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-/// The shortest way from a file over its imports back to itself.
+/// Shortest cycle through a file.
 fn way_back(imports: &Imports, start: &str) -> Option<Vec<String>> {
     let mut from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut queue = std::collections::VecDeque::from([start]);

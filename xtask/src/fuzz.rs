@@ -1,13 +1,13 @@
-//! The fuzzer, and readers under coverage-guided fuzzing.
+//! Runs the fuzzer, and coverage-guided fuzzing of readers.
 
 use crate::python;
 use crate::task::{Failure, cargo, command, root};
 
-/// Coverage-guided fuzzing on stable Rust: LLVM's libFuzzer, without the sanitizers that need a nightly compiler and that
-/// code without `unsafe` has no use for.
+/// Version of cargo-fuzz. It runs LLVM's libFuzzer on stable Rust, without sanitizers, which need a
+/// nightly compiler and are of no use without `unsafe`.
 const CARGO_FUZZ: &str = "0.13.2";
 
-/// Kills of each kind without a number.
+/// Default number of kills of each kind.
 const KILLS: u64 = 50;
 
 /// `cargo xtask fuzz [OPTION]... [TARGET]...`
@@ -40,8 +40,8 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     cargo(&all).run("random cases")
 }
 
-/// The part that `ci` runs: a fixed number of cases from the first seed on. Worlds are few: among more of them some still move
-/// otherwise when their models change names, which is known.
+/// The part that `ci` runs: a fixed number of cases from the first seed on. There are few worlds,
+/// because in some worlds the motion is known to depend on the order of models.
 pub fn ci() -> Result<(), Failure> {
     run(&["worlds", "--cases", "24"].map(str::to_owned))?;
     run(&["files", "programs"].map(str::to_owned))
@@ -53,7 +53,7 @@ fn value(arguments: &[String], name: &str) -> Result<Option<f64>, Failure> {
     number.map(Some).ok_or_else(|| Failure::new(format!("{name}: a number is needed")))
 }
 
-/// Lets libFuzzer change the seeds of a format, with the reader's coverage as its guide.
+/// Runs libFuzzer on the seeds of a format, guided by the reader's coverage.
 fn coverage(format: &str, minutes: f64) -> Result<(), Failure> {
     let tools = root().join("target/tools");
     let program = tools.join("bin/cargo-fuzz");
@@ -72,7 +72,8 @@ fn coverage(format: &str, minutes: f64) -> Result<(), Failure> {
     let mut all = run.map(str::to_owned).to_vec();
     let target = root().join("target/coverage").display().to_string();
     all.extend([target, "reader".into(), corpus.clone()]);
-    // a file of some kB takes a millisecond; ten seconds is a hang, a gigabyte a flood
+    // a file of some kB takes a millisecond; ten seconds count as a hang, a gigabyte as excessive
+    // memory
     let limits = ["--", "-timeout=10", "-rss_limit_mb=1024", "-max_len=20000"];
     all.extend(limits.map(str::to_owned));
     all.extend([time, artifacts]);

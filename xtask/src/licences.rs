@@ -1,4 +1,4 @@
-//! Every dependency must allow what our own licence allows.
+//! Checks that the licence of every dependency is compatible with ours.
 
 use crate::task::{Failure, metadata};
 
@@ -32,7 +32,7 @@ pub fn check() -> Result<(), Failure> {
     if complaints.is_empty() { Ok(()) } else { Err(Failure::new(complaints.join("\n"))) }
 }
 
-/// True if some alternative of an SPDX expression asks for permissive licences only.
+/// Whether some alternative of an SPDX expression contains permissive licences only.
 fn permissive(expression: &str) -> bool {
     let plain = expression.replace(['(', ')'], " ").replace('/', " OR ");
     plain.split(" OR ").any(|alternative| {

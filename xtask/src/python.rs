@@ -1,4 +1,4 @@
-//! The Python package, as a user gets it: a wheel in a fresh environment, then its tests.
+//! Tests the Python package as users get it: a wheel in a fresh environment.
 
 use crate::task::{Failure, command, root};
 use crate::{release, robots};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// MuJoCo without its viewers.
 const MUJOCO: &str = "mujoco-core==4.0.0";
 
-/// Builds the wheel, installs it with what its tests need, checks its types, runs its tests.
+/// Builds the wheel, installs it with the tests' dependencies, checks its types, runs its tests.
 pub fn test() -> Result<(), Failure> {
     robots::fetch()?;
     let (python, wheel) = install("test")?;
@@ -19,7 +19,8 @@ pub fn test() -> Result<(), Failure> {
     release::try_wheel(&wheel)
 }
 
-/// MuJoCo's own reader judges ours on the MJCF files that scenes use: ten megabytes, fifteen seconds.
+/// Compares our MJCF reader with MuJoCo's own on the files that scenes use. Needs ten megabytes and
+/// fifteen seconds.
 fn mujoco(python: &str) -> Result<(), Failure> {
     command(python, &["-m", "pip", "install", "-q", MUJOCO]).run("installation of MuJoCo")?;
     let judge = [
@@ -32,19 +33,20 @@ fn mujoco(python: &str) -> Result<(), Failure> {
     command(python, &judge).run("MJCF files against MuJoCo")
 }
 
-/// The sweep of ten thousand rollouts on a local Ray cluster, with workers that are killed.
+/// Runs a sweep of ten thousand rollouts on a local Ray cluster whose workers are killed at random.
 pub fn ray() -> Result<(), Failure> {
     let (python, _) = install("test,ray")?;
     command(&python, &["-m", "pytest", "-m", "ray"]).run("sweep on a Ray cluster")
 }
 
-/// Steps as functions of PyTorch. Its wheel from PyPI brings gigabytes of CUDA libraries: no part of `ci`.
+/// Tests steps as PyTorch functions. It is not part of `ci`, because the PyPI wheel needs gigabytes
+/// of CUDA libraries.
 pub fn torch() -> Result<(), Failure> {
     let (python, _) = install("test,torch")?;
     command(&python, &["-m", "pytest", "-m", "torch"]).run("steps as functions of PyTorch")
 }
 
-/// The interpreter of an environment that has the package; what is installed there already is taken as it is.
+/// The interpreter of an environment that has the package; existing installations are reused.
 pub fn with_package() -> Result<String, Failure> {
     let python = environment()?;
     if command(&python, &["-c", "import quasistep"]).output().is_err() {
@@ -53,7 +55,7 @@ pub fn with_package() -> Result<String, Failure> {
     Ok(python)
 }
 
-/// Kills during runs, batches and sweeps, so many of each.
+/// Kills runs, batches and sweeps, `count` times each.
 pub fn kills(count: u64) -> Result<(), Failure> {
     let python = with_package()?;
     command(&python, &["-m", "pytest", "python/tests/test_kills.py"])
@@ -61,10 +63,11 @@ pub fn kills(count: u64) -> Result<(), Failure> {
         .run("kills at random moments")
 }
 
-/// An environment under target/ with a fresh wheel in it and these extras; its interpreter, and the wheel.
+/// Installs a fresh wheel with these extras in an environment under target/; returns its
+/// interpreter and the wheel.
 fn install(extras: &str) -> Result<(String, PathBuf), Failure> {
     let (python, wheel) = (environment()?, release::wheel()?);
-    // dependencies first: the wheel alone is put in anew, for its version may be the same
+    // dependencies first; the wheel is reinstalled separately, because its version may be unchanged
     let with_extras = format!("{}[{extras}]", wheel.display());
     let pip = ["-m", "pip", "install", "-q"];
     command(&python, &[&pip[..], &[&with_extras]].concat()).run("dependencies of the tests")?;
@@ -73,7 +76,7 @@ fn install(extras: &str) -> Result<(String, PathBuf), Failure> {
     Ok((python, wheel))
 }
 
-/// The interpreter of an environment under target/, made where it is missing.
+/// The interpreter of an environment under target/, created if it does not exist.
 pub fn environment() -> Result<String, Failure> {
     let folder = root().join("target/python/env");
     let python = folder.join("bin/python").display().to_string();

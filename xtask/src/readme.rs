@@ -1,10 +1,10 @@
-//! The README's commands, run as a reader would.
+//! Runs the README's commands as a reader would.
 
 use crate::robots;
 use crate::task::{Failure, cargo, command, root};
 use std::path::{Path, PathBuf};
 
-/// Runs the first command of the README and checks that it ends with the path of a page.
+/// Runs the first command of the README and checks that its last output line is the path of a page.
 pub fn run_first_command() -> Result<(), Failure> {
     println!("\n== the README's first command");
     let line =
@@ -49,7 +49,7 @@ fn commands() -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
-/// Scenes of public robots in pictures, and how the page shows each.
+/// Scenes of public robots in pictures, with the options of the page.
 const ROBOT_PICTURES: [(&str, &str); 6] = [
     ("panda_push", "t=8&ui=0&azimuth=-60&elevation=22&zoom=1.05&arrows=0.5"),
     (
@@ -62,7 +62,7 @@ const ROBOT_PICTURES: [(&str, &str); 6] = [
     ("allegro_ball", "t=4.2&ui=0&azimuth=-40&elevation=45&zoom=2"),
 ];
 
-/// Scenes of the page for newcomers, and what to show of each.
+/// Scenes of the introductory page, with the options of the page.
 const FIRST_PICTURES: [(&str, &str); 3] = [
     ("fall", "t=0.04&ui=0"),
     ("lift", "t=0.6&ui=0"),

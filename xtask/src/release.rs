@@ -1,18 +1,18 @@
-//! What is published: the built page, wheels, the source distribution, crates.
+//! Builds and checks release artefacts: the viewer page, wheels, the source distribution, crates.
 
 use crate::python;
 use crate::task::{Failure, cargo, command, root};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A wheel is no larger, in bytes.
+/// Largest size of a wheel, in bytes.
 const LARGEST_WHEEL: u64 = 15_000_000;
-/// From an empty environment to the first page it takes no longer.
+/// Time limit from an empty environment to the first page.
 const FIRST_PAGE: Duration = Duration::from_mins(1);
-/// What wheels are built for on Linux, with the oldest glibc that Rust's standard library runs on.
+/// Targets of wheels on Linux, with the oldest glibc that Rust's standard library supports.
 const LINUX: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
-/// Builds the page's program and puts it where packages take it from; its path.
+/// Builds the viewer and copies it to where packages include it; returns its path.
 pub fn bundle() -> Result<PathBuf, Failure> {
     let viewer = root().join("viewer");
     let at = |arguments: &[&str]| command("npm", arguments).inside(&viewer);
@@ -24,7 +24,8 @@ pub fn bundle() -> Result<PathBuf, Failure> {
     Ok(bundle)
 }
 
-/// The source distribution, and wheels for this system: on Linux for both kinds of machines, or for those named.
+/// Builds the source distribution and wheels for this system. On Linux these are for both
+/// architectures, or for the given targets.
 pub fn wheels(targets: &[String]) -> Result<(), Failure> {
     let folder = empty("target/wheels")?;
     let bundle = bundle()?;
@@ -48,7 +49,7 @@ pub fn wheels(targets: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A wheel for this machine, in a folder of its own.
+/// Builds a wheel for this machine in a separate folder; returns its path.
 pub fn wheel() -> Result<PathBuf, Failure> {
     let folder = empty("target/python/wheels")?;
     let linux = LINUX.into_iter().find(|target| target.starts_with(std::env::consts::ARCH));
@@ -63,7 +64,7 @@ pub fn wheel() -> Result<PathBuf, Failure> {
     }
 }
 
-/// Installs the wheel as a user without a compiler would, and runs the README's Python example.
+/// Installs the wheel without a compiler, and runs the README's Python example.
 pub fn try_wheel(wheel: &Path) -> Result<(), Failure> {
     println!("\n== the wheel in a fresh environment, without a compiler");
     let folder = empty("target/python/fresh")?;
@@ -71,7 +72,7 @@ pub fn try_wheel(wheel: &Path) -> Result<(), Failure> {
     let environment = folder.join("env");
     command("python3", &["-m", "venv", &environment.display().to_string()]).output()?;
     let python = environment.join("bin/python").display().to_string();
-    // nothing on the path but the environment itself: no compiler, no npm
+    // only the environment itself is on the path: no compiler, no npm
     let bare =
         |arguments: &[&str]| command(&python, arguments).env("PATH", environment.join("bin"));
     bare(&["-m", "pip", "install", "-q", &wheel.display().to_string()]).output()?;
@@ -92,13 +93,13 @@ pub fn try_wheel(wheel: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether every public crate could be published: its files, what it depends on, what it says of itself.
+/// Checks that every public crate can be published: files, dependencies and metadata.
 pub fn publish() -> Result<(), Failure> {
     bundle()?;
     cargo(&["publish", "--workspace", "--dry-run", "--locked", "--allow-dirty"]).run("crates")
 }
 
-/// The README's block of Python.
+/// The Python code block of the README.
 fn readme_example() -> Result<String, Failure> {
     let text = std::fs::read_to_string(root().join("README.md"))
         .map_err(|e| Failure::new(format!("README.md: {e}")))?;
@@ -113,11 +114,11 @@ fn build_wheel(target: Option<&str>, bundle: &Path, folder: &Path) -> Result<(),
         if let Err(error) = command("rustup", &["target", "add", target]).output() {
             eprintln!("warning: {error}; {target} must be installed already");
         }
-        // for this machine itself what `cargo build --release` has built is used again
+        // for this machine, reuse the artefacts of `cargo build --release`
         if !target.starts_with(std::env::consts::ARCH) {
             arguments.extend(["--target", target]);
         }
-        // zig links against an old glibc, for both kinds of machines
+        // zig links against an old glibc, for both architectures
         arguments.push("--zig");
     }
     maturin(&arguments)?
@@ -125,7 +126,7 @@ fn build_wheel(target: Option<&str>, bundle: &Path, folder: &Path) -> Result<(),
         .run(&format!("wheel for {}", target.unwrap_or("this machine")))
 }
 
-/// `maturin` of the environment under target/, which also has the linker.
+/// A step that runs `maturin` from the environment under target/, which contains the linker.
 fn maturin(arguments: &[&str]) -> Result<crate::task::Step, Failure> {
     let python = python::environment()?;
     let tools = ["-m", "pip", "install", "-q", "maturin>=1.16,<2", "ziglang"];
@@ -146,7 +147,7 @@ fn copy_file(from: &str, to: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A folder of the checkout, emptied.
+/// Empties a folder of the repository and returns its path.
 fn empty(folder: &str) -> Result<PathBuf, Failure> {
     let folder = root().join(folder);
     let _ = std::fs::remove_dir_all(&folder);

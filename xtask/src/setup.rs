@@ -1,14 +1,14 @@
-//! Installs what building the page and the Python package and testing them need, where it is missing.
+//! Installs missing tools for building and testing the viewer and the Python package.
 
 use crate::task::{Failure, command, on_path};
 
-/// Programs and the Debian package that brings each.
+/// Programs, each with its Debian package.
 const TOOLS: [(&str, &str); 2] = [("npm", "npm"), ("chromium", "chromium")];
 
 pub fn install() -> Result<(), Failure> {
     let mut missing: Vec<&str> =
         TOOLS.iter().filter(|(tool, _)| !on_path(tool)).map(|(_, package)| *package).collect();
-    // Debian's Python comes without the module that makes environments
+    // Debian's Python does not include the module that creates environments
     if command("python3", &["-c", "import ensurepip, venv"]).output().is_err() {
         missing.push("python3-venv");
     }

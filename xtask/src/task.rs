@@ -1,4 +1,4 @@
-//! Commands that must succeed, and the failure they leave.
+//! External commands of tasks, and their failures.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Why a task stopped, for people.
+/// Error message of a task.
 #[derive(Debug)]
 pub struct Failure(String);
 
@@ -22,7 +22,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A command run from the root of the checkout.
+/// A command that runs in the root of the repository.
 pub struct Step(Command);
 
 /// `cargo` with these arguments.
@@ -43,7 +43,7 @@ impl Step {
         self
     }
 
-    /// In this folder in place of the checkout's root.
+    /// Sets the working directory, which is the repository's root by default.
     pub fn inside(mut self, folder: &Path) -> Self {
         self.0.current_dir(folder);
         self
@@ -75,13 +75,13 @@ impl Step {
     }
 }
 
-/// Root of the checkout.
+/// Root of the repository.
 pub fn root() -> PathBuf {
     let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().map_or(manifest.clone(), PathBuf::from)
 }
 
-/// True if a program of this name is on the path.
+/// Whether a program of this name is on the path.
 pub fn on_path(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))

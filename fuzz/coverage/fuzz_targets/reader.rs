@@ -1,4 +1,5 @@
-//! One file of a format, `QUASISTEP_FORMAT`, whose other files are those of its seed; the seeds join the folder `QUASISTEP_CORPUS`.
+//! Fuzzes one file of the format `QUASISTEP_FORMAT`; other files of the case are those of its seed.
+//! Seeds are added to the folder `QUASISTEP_CORPUS`.
 #![no_main]
 
 use fuzz::files::{self, Files};
@@ -14,7 +15,7 @@ static SEED: LazyLock<(String, Files, String)> = LazyLock::new(|| {
     (format, seeds[0].clone(), own)
 });
 
-/// Writes the files that all others are changed from.
+/// Writes the unmodified seeds.
 fn write_seeds() {
     let Some(corpus) = std::env::var_os("QUASISTEP_CORPUS").map(PathBuf::from) else { return };
     let format = &SEED.0;

@@ -1,8 +1,9 @@
-//! Changes of bytes that files suffer: pieces lost, doubled, moved, exchanged for words that do harm, cut short, grown.
+//! Random changes of a file's bytes: removal, duplication, moves, replacement by harmful words,
+//! truncation, growth.
 
 use testkit::hard_problems::Random;
 
-/// Words and numbers that do harm where they do not belong.
+/// Words and numbers that are harmful in unexpected places.
 const WORDS: [&str; 60] = [
     "nan",
     ".nan",
@@ -65,14 +66,14 @@ const WORDS: [&str; 60] = [
     "replicate",
     "repeat: {count: 10000}",
 ];
-/// Things that open and are not closed, over and over.
+/// Opening constructs without a closing one, for repetition.
 const NESTS: [&str; 6] = ["[", "{a: ", "<a>", "- ", "(", "<body><geom size='1'/>"];
-/// Most that a file grows by in one change, in bytes.
+/// Largest growth of a file by one change, in bytes.
 const GROWTH: usize = 1 << 16;
 
-/// A few changes of a file; `others` lend pieces.
+/// Makes a few changes of a file; `others` provide pieces to insert.
 pub fn change(bytes: &mut Vec<u8>, others: &[&[u8]], random: &mut Random) {
-    // mostly one: of many the first one is complained about
+    // mostly one change, because only the first of several errors is reported
     let times = if random.chance(0.7) { 1 } else { random.count(2, 4) };
     for _ in 0..times {
         if bytes.is_empty() {
@@ -119,7 +120,7 @@ fn once(bytes: &mut Vec<u8>, others: &[&[u8]], random: &mut Random) {
             let nest = random.pick(&NESTS);
             insert(bytes, to, nest.repeat(random.below(GROWTH / nest.len())).as_bytes());
         }
-        // a number, or a word, as a whole
+        // replace a whole number or word
         9..=11 => {
             let (start, end) = token(bytes, start);
             let word = random.pick(&WORDS);
@@ -136,7 +137,7 @@ fn insert(bytes: &mut Vec<u8>, at: usize, piece: &[u8]) {
     drop(bytes.splice(at..at, piece.iter().copied()));
 }
 
-/// The run of letters, digits and signs around a place.
+/// Range of letters, digits and signs around an index.
 fn token(bytes: &[u8], at: usize) -> (usize, usize) {
     let within = |b: &u8| b.is_ascii_alphanumeric() || b"+-._".contains(b);
     let before = bytes[..at].iter().rev().take_while(|b| within(b)).count();

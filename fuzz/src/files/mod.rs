@@ -15,7 +15,7 @@ use crate::target::Verdict;
 use serde_json::{Map, Value, json};
 use testkit::hard_problems::Random;
 
-/// The changed files of a seed.
+/// Draws the changed files of a seed.
 ///
 /// # Panics
 ///
@@ -26,7 +26,7 @@ pub fn draw(seed: u64) -> Value {
     let format = &formats[random.below(formats.len())];
     let seeds = seeds_of(format);
     let mut files = seeds[random.below(seeds.len())].clone();
-    // the file that the format is about, mostly
+    // mostly the file that has the format itself
     let names: Vec<String> = files.keys().cloned().collect();
     let own = own_file(format, &files);
     let which = if random.chance(0.8) { own } else { names[random.below(names.len())].clone() };
@@ -37,7 +37,7 @@ pub fn draw(seed: u64) -> Value {
     to_case(format, &files)
 }
 
-/// The case of some files.
+/// Converts files to a case.
 pub fn to_case(format: &str, files: &Files) -> Value {
     let texts: Map<String, Value> = files
         .iter()

@@ -1,4 +1,4 @@
-//! Reads the files of a case, as its format is read.
+//! Reads the files of a case, according to its format.
 
 use super::Files;
 use crate::worker::progress;
@@ -6,19 +6,19 @@ use quasistep_record::Recording;
 use quasistep_scene::{Scene, SceneSource};
 use std::path::Path;
 
-/// How a case ended.
+/// Outcome of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It was refused, in a sentence.
+    /// The file was rejected with a message.
     Refused,
-    /// It was read, and its first step was refused.
+    /// The file was read, and its first step ended with an error.
     Read,
-    /// It was read, and stepped if it can be.
+    /// The file was read, and stepped if it is a scene.
     Stepped,
 }
 
 impl End {
-    /// For a table.
+    /// Text for a table.
     pub fn words(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -28,11 +28,12 @@ impl End {
     }
 }
 
-/// Reads the files of a format: `recording` is one by itself, every other one has a `scene.yml` that names it.
+/// Reads the files of a format. A `recording` is read directly; every other format has a
+/// `scene.yml` that refers to it.
 ///
 /// # Errors
 ///
-/// A complaint that is empty or goes over several lines.
+/// If an error message is empty or too long.
 pub fn read(format: &str, files: &Files) -> Result<End, String> {
     if format == "recording" {
         let bytes = files.values().next().map(Vec::as_slice).unwrap_or_default();
@@ -59,7 +60,7 @@ pub fn read(format: &str, files: &Files) -> Result<End, String> {
     match Scene::from_source(&source) {
         Ok(scene) => {
             progress();
-            // plans are a scene's business of minutes
+            // planning takes minutes
             if scene.control.is_some() {
                 return Ok(End::Read);
             }
@@ -79,7 +80,7 @@ pub fn read(format: &str, files: &Files) -> Result<End, String> {
     }
 }
 
-/// A complaint has so many lines, and words.
+/// Checks the number of lines and words of an error message.
 fn sentence(text: &str, lines: usize) -> Result<(), String> {
     if text.lines().count() == lines && !text.trim().is_empty() {
         Ok(())

@@ -1,4 +1,4 @@
-//! What files are changed from.
+//! Unmodified files from which cases are derived.
 
 use quasistep_scene::Scene;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// Shipped scenes that stand alone and are small.
+/// Small shipped scenes that need no other files.
 const SCENES: [&str; 14] = [
     "ball_in_hand",
     "box_pivot",
@@ -27,7 +27,7 @@ const SCENES: [&str; 14] = [
     "pebble",
 ];
 
-/// Formats that have seeds: the folders of `fuzz/seeds`, and what is made here.
+/// Formats that have seeds: the folders of `fuzz/seeds`, and those generated here.
 pub fn formats() -> Vec<String> {
     let mut formats: Vec<String> = folder_names(&folder());
     formats.extend(["scene".into(), "recording".into()]);
@@ -46,7 +46,7 @@ fn folder_names(of: &Path) -> Vec<String> {
     names
 }
 
-/// The file that a format is about.
+/// The file that has the format itself; others only refer to it.
 pub fn own_file(format: &str, files: &Files) -> String {
     let others = |name: &&String| format == "scene" || name.as_str() != "scene.yml";
     let named = |name: &&String| name.starts_with("main.") || format == "scene";
@@ -54,11 +54,11 @@ pub fn own_file(format: &str, files: &Files) -> String {
     found.or(files.keys().next()).cloned().unwrap_or_default()
 }
 
-/// Seeds of a format; each is the files of one case.
+/// Seeds of a format; each is the set of files of one case.
 ///
 /// # Panics
 ///
-/// If a seed cannot be read: it stands in the checkout.
+/// If a seed cannot be read.
 pub fn seeds_of(format: &str) -> &'static [Files] {
     static SEEDS: OnceLock<BTreeMap<String, Vec<Files>>> = OnceLock::new();
     let seeds = SEEDS.get_or_init(|| {
@@ -80,7 +80,7 @@ fn of_folder(format: &str) -> Files {
     folder_names(&folder).into_iter().map(read).collect()
 }
 
-/// Shipped scenes, and the examples of the page that documents the format.
+/// Shipped scenes, and the examples of the format's documentation.
 fn scenes() -> Vec<Files> {
     let mut all = Vec::new();
     for name in SCENES {

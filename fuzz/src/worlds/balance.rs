@@ -21,15 +21,16 @@ use quasistep::{
 };
 use quasistep_math::Vec3;
 
-/// Share of the largest force on any dof, or of the largest torque, that a step may leave: ten times what its certificate
-/// allows.
+/// Acceptable residual of a step, as a share of the largest force or torque on any dof: ten times
+/// what its certificate allows.
 const SHARE: f64 = 1e-6;
-/// Force of rounding per mass, in m/s²: where nothing pushes at all.
+/// Rounding of forces per mass, in m/s², for worlds without forces.
 const LEAST: f64 = 1e-9;
-/// Rounding of a place, as a share of the sizes around: springs and inertia make forces of it.
+/// Rounding of a position, as a share of the sizes around it. Springs and inertia turn it into
+/// forces.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
-/// Sums of forces on dofs, and of their sizes.
+/// Sums of forces on dofs, and of their magnitudes.
 struct Sums {
     value: Vec<f64>,
     terms: Vec<f64>,
@@ -42,7 +43,7 @@ impl Sums {
     }
 }
 
-/// Blames a dof that is out of balance.
+/// Reports a dof that is out of balance as a finding.
 pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
     let Taken { scene, report, .. } = taken;
     if scene.params.integration == Integration::Midpoint || report.n_joined > 0 {
@@ -62,15 +63,16 @@ pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
         sums.add(force.dof as usize, force.force);
     }
     let turns = turns(taken);
-    // the largest torque and the largest force of the world: what a solver can be asked for
+    // reference size: the largest torque and the largest force of the world
     let mut scale = [LEAST * total_mass(taken), LEAST * total_mass(taken) * reach(taken)];
     for dof in 0..n {
         let k = usize::from(turns[dof]);
         scale[k] = scale[k].max(sums.terms[dof]);
     }
-    // a force far off is a torque, however small a body's own torques are
+    // a force with a large lever arm is a torque, even if a body's own torques are small
     scale[1] = scale[1].max(scale[0] * reach(taken));
-    // what a rounded place is in forces: of the stiffest drive, and of momentum that changes within a step
+    // force that corresponds to a rounded position: by the stiffest drive, and by the change of
+    // momentum in a step
     let h = scene.params.time_step;
     let drives = scene.system.roles().iter().fold(0.0_f64, |most, role| match role {
         Role::Actuated(drive) => drive.stiffness.iter().fold(most, |m, k| m.max(*k)),
@@ -91,17 +93,18 @@ pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
     verdict.count("steps with a sum of forces");
 }
 
-/// Where a contact acts on A and on B: each at its own surface, halfway of the gap from what the report tells.
+/// Points where a contact acts on A and on B, each on its own surface: half of the gap from the
+/// reported point.
 pub fn witnesses(c: &ContactReport) -> [Vec3; 2] {
     let half = c.n_AB_W * (0.5 * c.phi);
     [c.p_W - half, c.p_W + half]
 }
 
-/// Contacts, weight, and constraints.
+/// Adds contacts, weight and constraints.
 fn loads(taken: &Taken<'_>, sums: &mut Sums) {
     let Taken { scene, report, kin, input, .. } = taken;
     let model = scene.system.model();
-    // a coupling has no place in the world
+    // a coupling has no position in the world
     for (of, constraint) in report.constraints.iter().zip(scene.system.constraints()) {
         if let ConstraintKind::Coupling { terms, .. } = &constraint.kind {
             for &(body, factor) in terms {
@@ -143,7 +146,7 @@ fn loads(taken: &Taken<'_>, sums: &mut Sums) {
     }
 }
 
-/// Springs of actuated joints; which dofs' forces are all known.
+/// Adds springs of actuated joints. Returns for each dof whether all its forces are known.
 fn drives(taken: &Taken<'_>, sums: &mut Sums) -> Vec<bool> {
     let Taken { scene, before, input, report, .. } = taken;
     let (system, h) = (&scene.system, scene.params.time_step);
@@ -154,7 +157,7 @@ fn drives(taken: &Taken<'_>, sums: &mut Sums) -> Vec<bool> {
         let (q, v) = (model.body(body).q.clone(), model.body(body).v.clone());
         for (k, dof) in v.clone().enumerate() {
             let own = match &system.roles()[body] {
-                // one number for the coordinate and its rate: its spring is what the command and the end of the step say
+                // with one coordinate, the spring follows from the command and the end of the step
                 Role::Actuated(drive) if q.len() == 1 => {
                     let stretch = input.q_cmd[at] - before.q[q.start] - h * report.v[dof];
                     let spring = (drive.stiffness[k] * stretch)
@@ -165,7 +168,7 @@ fn drives(taken: &Taken<'_>, sums: &mut Sums) -> Vec<bool> {
                             input.v_cmd.get(at_v).copied().unwrap_or(0.0) - report.v[dof]
                         }
                     };
-                    // the stretch is a difference, which rounds as its parts do
+                    // the deflection is a difference, with the rounding of its terms
                     sums.terms[dof] +=
                         drive.stiffness[k] * (input.q_cmd[at].abs() + before.q[q.start].abs());
                     Some(spring + drive.damping[k] * rate)
@@ -182,7 +185,7 @@ fn drives(taken: &Taken<'_>, sums: &mut Sums) -> Vec<bool> {
     known
 }
 
-/// What inertia takes, with the sign of a force on the dof.
+/// Adds the inertial forces, with the sign of an applied force.
 fn inertia(taken: &Taken<'_>, sums: &mut Sums) {
     let Taken { scene, before, report, kin, .. } = taken;
     let (model, h) = (scene.system.model(), scene.params.time_step);
@@ -215,7 +218,7 @@ fn inertia(taken: &Taken<'_>, sums: &mut Sums) {
     }
 }
 
-/// Which dofs turn.
+/// For each dof, whether it is a rotation.
 fn turns(taken: &Taken<'_>) -> Vec<bool> {
     let mut turns = vec![false; taken.scene.system.model().n_v()];
     for column in &taken.kin.columns {

@@ -16,22 +16,23 @@ use crate::target::Verdict;
 use quasistep::{Cone, ContactReport, FrictionLaw, Integration};
 use quasistep_math::Vec3;
 
-/// Share of the largest normal force that counts as one: what is less may be rounding.
+/// Normal force that counts as one, as a share of the largest. Smaller forces may be rounding.
 const FORCE: f64 = 1e-5;
-/// Share of the largest normal force that a cone may be left by.
+/// Acceptable violation of a friction cone, as a share of the largest normal force.
 const CONE: f64 = 1e-6;
-/// Gap that may be missing, in m, and as a share of the sizes of bodies and of how far they go: the certificate allows the
-/// first, rounding takes the second.
+/// Acceptable overlap in m, which the certificate allows; the next constant is the share of body
+/// sizes and displacements that rounding causes.
 const GAP: f64 = 1e-8;
 const GAP_SHARE: f64 = 1e-7;
-/// Share of the largest power of friction that it may fall short of.
+/// Acceptable deficit of the dissipation, as a share of the largest power of friction.
 const POWER: f64 = 1e-5;
-/// Rounding of a place, as a share of the sizes around: over the time step a slip that is none.
+/// Rounding of a position, as a share of the sizes around it. Divided by the time step, it gives
+/// the slip that counts as zero.
 const ROUNDING: f64 = 1e-13;
-/// A force that is none, in N: a speck of dust weighs a million million times as much.
+/// Force that counts as zero, in N.
 const NO_FORCE: f64 = 1e-24;
 
-/// Scales that errors are judged beside.
+/// Reference sizes of errors.
 struct Scales {
     force: f64,
     gap: f64,
@@ -39,7 +40,7 @@ struct Scales {
     no_slip: f64,
 }
 
-/// Blames the first contact that breaks a law.
+/// Reports the first contact that violates a law as a finding.
 pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
     let Taken { scene, report, .. } = taken;
     let params = &scene.params;
@@ -49,7 +50,7 @@ pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
     let size = scene.system.geoms().iter().map(|g| size_of(&g.shape)).fold(0.0, f64::max);
     let slips = report.contacts.iter().map(|c| relative(taken, c).norm());
     let far = moved.fold(size, f64::max);
-    // an answer that may be off is so beside the speeds that weight alone would make
+    // an inaccurate solution has errors relative to the speeds that weight alone would cause
     let fall = h * h * Vec3::from(params.gravity).norm();
     let scales = Scales {
         force: report.contacts.iter().map(|c| c.normal_force).fold(NO_FORCE, f64::max),
@@ -68,7 +69,7 @@ pub fn judge(taken: &Taken<'_>, verdict: &mut Verdict) {
     verdict.add("contacts", report.contacts.len() as u64);
 }
 
-/// Size of a shape, 0 of one without end.
+/// Size of a shape in m; 0 of an unbounded one.
 fn size_of(shape: &quasistep_geometry::Shape) -> f64 {
     let size = shape.thickness();
     if size.is_finite() { size } else { 0.0 }
@@ -85,13 +86,13 @@ fn velocity(taken: &Taken<'_>, body: usize, p_W: Vec3) -> Vec3 {
     v
 }
 
-/// Velocity of B against A at the contact, each at its own surface, in m/s.
+/// Velocity of B relative to A at the contact, each at its own surface, in m/s.
 fn relative(taken: &Taken<'_>, c: &ContactReport) -> Vec3 {
     let [p_WCa, p_WCb] = witnesses(c);
     velocity(taken, c.body_b as usize, p_WCb) - velocity(taken, c.body_a as usize, p_WCa)
 }
 
-/// The law that a contact breaks, and how.
+/// The law that a contact violates, with numbers; `None` if there is none.
 fn wrong(taken: &Taken<'_>, c: &ContactReport, scales: &Scales) -> Option<(&'static str, String)> {
     let params = &taken.scene.params;
     let (h, mu) = (params.time_step, c.friction.mu);
@@ -106,7 +107,7 @@ fn wrong(taken: &Taken<'_>, c: &ContactReport, scales: &Scales) -> Option<(&'sta
         let text = format!("friction of {:.2e} N at {f_n:.2e} N, mu {mu}", f_t.norm());
         return Some(("friction beyond its cone", text));
     }
-    // the step's middle, and where pairs meet that joined it, are not in the report
+    // the report does not contain the middle of the step, nor the points of pairs that joined it
     if params.integration == Integration::Midpoint || taken.report.n_joined > 0 {
         return None;
     }
@@ -119,7 +120,7 @@ fn wrong(taken: &Taken<'_>, c: &ContactReport, scales: &Scales) -> Option<(&'sta
     let v_n = v.dot(c.n_AB_W);
     let v_t = v - c.n_AB_W * v_n;
     let phi = c.phi + h * v_n;
-    // where an overlap must be after this step; 0 for what was apart
+    // where an overlap must be after this step; 0 for separated shapes
     let promised = (c.phi.min(0.0) + h * params.max_recovery_speed).min(0.0);
     let gives = c.friction.compliance * f_n;
     if !(phi >= promised - gives - scales.gap) {

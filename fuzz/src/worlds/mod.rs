@@ -26,31 +26,33 @@ use std::path::Path;
 use std::time::Duration;
 use testkit::random_worlds::overlap_along;
 
-/// Most steps of a world: a file of another source may ask for many.
+/// Limit of steps of a world, for files from other sources.
 const MOST_STEPS: usize = testkit::worlds::STEPS;
-/// Most pairs of shapes that are sampled along their motion.
+/// Largest number of pairs of shapes that are sampled along their motion.
 const MOST_SAMPLED: usize = 30;
 
-/// CPU time of a step beside its solvers' work, and of a multiply-add: ten times what both take on a slow core. A step that takes
-/// more does something that its budget does not count.
+/// Limit of CPU time of a step in addition to its solvers' work; the next constant is the time per
+/// multiply-add. Both are ten times the values of a slow core. A longer step does something that
+/// its budget does not count.
 const OUTSIDE: Duration = Duration::from_secs(1);
 const MULTIPLY_ADD_NS: u64 = 2;
 
-/// One step and all that a judge looks at.
+/// One step, with everything that a judge needs.
 pub struct Taken<'a> {
-    /// The world.
+    /// The scene that is stepped.
     pub scene: &'a Scene,
-    /// State before.
+    /// State before the step.
     pub before: &'a State,
-    /// What drove it.
+    /// Input of the step.
     pub input: &'a StepInput,
-    /// What it said.
+    /// Report of the step.
     pub report: &'a StepReport,
-    /// Poses and columns of all joints before the step.
+    /// Kinematics of all joints before the step.
     pub kin: &'a Kinematics,
 }
 
-/// Steps a world and judges every step; with `compare` also the run beside a second one, and the first step beside those of images.
+/// Steps a world and judges every step. With `compare`, a second run and transformed copies of the
+/// first step are compared too.
 pub fn judge(case: &Value, compare: bool) -> Verdict {
     let mut verdict = Verdict::default();
     let Some(scene) = load(case, &mut verdict) else { return verdict };
@@ -69,7 +71,7 @@ pub fn judge(case: &Value, compare: bool) -> Verdict {
     verdict
 }
 
-/// The scene of a case; one that is refused is blamed.
+/// Loads the scene of a case; a scene that is refused is reported as a finding.
 fn load(case: &Value, verdict: &mut Verdict) -> Option<Scene> {
     match Scene::parse(&case.to_string(), "world.yml", "world", Path::new("."), &[]) {
         Ok(scene) => Some(scene),
@@ -81,7 +83,7 @@ fn load(case: &Value, verdict: &mut Verdict) -> Option<Scene> {
     }
 }
 
-/// States and forces of all steps as bits; with `judged`, every step is.
+/// States and forces of all steps as bits. If `judged`, every step is judged.
 fn run(scene: &Scene, verdict: &mut Verdict, judged: bool) -> Vec<u64> {
     let (system, params) = (&scene.system, &scene.params);
     let mut work = system.create_workspace();
@@ -152,7 +154,7 @@ fn judge_step(taken: &Taken<'_>, verdict: &mut Verdict) {
     if let Some((stand_in, _)) = &report.fallback {
         verdict.count(format!("steps by fallback {}", stand_in.name()));
     } else if report.substeps > 1 {
-        // forces are those of the last substep, which began nobody knows where
+        // the report contains the last substep's forces, but not its initial state
         verdict.count("steps in substeps");
     } else {
         balance::judge(taken, verdict);
@@ -160,7 +162,8 @@ fn judge_step(taken: &Taken<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Counts an error by its kind, one that gives up by its cause too; blames what no step of a good scene may say.
+/// Counts an error by its kind, and an inaccurate one by its cause. An error that a valid scene
+/// must not cause is a finding.
 fn count_error(error: &StepError, verdict: &mut Verdict) {
     let text = error.to_string();
     let kind = match error {
@@ -183,7 +186,7 @@ fn count_error(error: &StepError, verdict: &mut Verdict) {
     }
 }
 
-/// A sentence without what differs from case to case: numbers, and names in backticks.
+/// A message without the parts that differ between cases: numbers, and names in backticks.
 fn without_numbers(text: &str) -> String {
     let mut out = String::new();
     for (k, piece) in text.split('`').enumerate() {

@@ -1,8 +1,8 @@
-//! One world has one answer where its answer is unique: under other names and in another order, and at another place.
+//! The first step of a world must not depend on names, order, or position, if its motion is unique.
 //!
-//! Unique is the motion of a convex step with inertia on every passive dof; what is not is counted as "not unique" and not
-//! compared. Only the first step is: later ones amplify rounding as the world does, and so do substeps, whose lengths are chosen
-//! by comparing numbers. Their differences are counted.
+//! The motion of a convex step is unique with inertia on every passive dof. Other worlds are
+//! counted as "not unique" and not compared. Later steps amplify rounding, and so do substeps,
+//! whose lengths depend on comparisons of numbers. Their differences are only counted.
 
 use crate::target::Verdict;
 use crate::worker::progress;
@@ -13,20 +13,20 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Difference of poses as a share of how far bodies go and of their sizes: what a solver's tolerance leaves.
+/// Acceptable difference of poses, as a share of displacements and body sizes.
 const SHARE: f64 = 1e-6;
 
-/// The first step of a world.
+/// Result of the first step of a world.
 struct First {
-    /// Poses of all bodies after it, by name.
+    /// Poses of all bodies after the step, by name.
     poses: BTreeMap<String, Pose>,
     in_substeps: bool,
-    /// How far the lightest body goes by a force that the certificate may leave, in m: a share of the largest force of the world,
-    /// and masses lie six decades apart.
+    /// Displacement (m) of the lightest body under the largest force that the certificate neglects.
+    /// It matters because masses span six decades.
     loose: f64,
 }
 
-/// Compares the first step of a world with that of its images.
+/// Compares the first step of a world with that of its transformed copies.
 pub fn judge(case: &Value, scene: &Scene, verdict: &mut Verdict) {
     let unique = scene.params.formulation.friction == FrictionLaw::Convex
         && scene.params.inertia == Inertia::Mass
@@ -124,7 +124,7 @@ pub(super) fn size(scene: &Scene) -> f64 {
     sizes.filter(|s| s.is_finite()).fold(0.0, f64::max)
 }
 
-/// Letters and digits that sort the other way round: models change their order with their names.
+/// Maps letters and digits so that the sorting order is reversed; models then change their order.
 fn rename(body: &str) -> String {
     let (model, link) = body.split_once('/').unwrap_or((body, ""));
     let new = rename_model(model);
@@ -141,7 +141,8 @@ fn rename_model(model: &str) -> String {
     format!("m_{}", model.chars().map(turned).collect::<String>())
 }
 
-/// The world with its models in another order; `None` where one stands on another, or something names them.
+/// The world with its models in another order; `None` if one model is attached to another, or if
+/// other parts refer to models by name.
 fn renamed(case: &Value) -> Option<Value> {
     let models = case["models"].as_object()?;
     if models.values().any(|m| m.get("parent").is_some()) || case.get("constraints").is_some() {
@@ -159,13 +160,13 @@ fn renamed(case: &Value) -> Option<Value> {
     Some(image)
 }
 
-/// How far a world is shifted, in m: some of its own sizes, by numbers that round.
+/// Translation in m: several times the world's size, by numbers that cause rounding.
 fn shift_of(scene: &Scene) -> [f64; 3] {
     let s = size(scene);
     [3.7 * s, -2.3 * s, 1.1 * s]
 }
 
-/// The world elsewhere; `None` where something has a place of its own.
+/// The translated world; `None` if some part has an absolute position.
 fn shifted(case: &Value, scene: &Scene) -> Option<Value> {
     let mut image = case.clone();
     if case.get("constraints").is_some() {
