@@ -1,7 +1,9 @@
-//! The process that judges: one line of JSON in, a case or its seed, one line out, a verdict.
+//! Worker process of the fuzzer. It reads one line of JSON, a case or its seed, and writes one
+//! line, a verdict.
 //!
-//! A case may panic, which its verdict says; it may use up its [`STEP_LIMIT`] or the `MEMORY` of the process, which ends
-//! the process with a verdict or without one. The [`Worker`] at the other end of the pipe starts another one then.
+//! A panic becomes part of the verdict. A case that exceeds the [`STEP_LIMIT`] or the `MEMORY` of
+//! the process ends the process, with or without a verdict. The [`Worker`] at the other end of the
+//! pipe then starts another process.
 
 use crate::target::{Target, Verdict, target};
 use serde_json::{Value, json};

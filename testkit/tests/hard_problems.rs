@@ -22,7 +22,7 @@ const WRONG_ONCE: [u64; 15] = [
     51_109, 53_323, 59_848,
     // rays against a cost or a Huber term without limit, with very different units of variables
     3_965, 5_864, 37_959,
-    // multipliers of edges that cancel up to rounding
+    // multipliers of edges whose contributions to the forces cancel one another up to rounding
     47_878,
 ];
 /// Largest fraction of problems with round cones that may end without a solution.

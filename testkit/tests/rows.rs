@@ -8,8 +8,8 @@ use testkit::scene;
 
 /// Violation that is rounding, as a share of the largest speed or offset.
 const ROUNDING: f64 = 1e-12;
-/// Acceptable violation, as a share of that speed, where the smallest-norm multipliers of all
-/// active rows would be negative at the exact point.
+/// Acceptable violation where the smallest-norm multipliers of all active rows would be negative at
+/// the exact point, as a share of the largest speed or offset.
 const LARGEST: f64 = 1e-9;
 
 #[test]

@@ -1,11 +1,15 @@
-//! CPU time of derivatives over that of the step itself, on shipped scenes:
+//! CPU time of derivatives relative to that of the step itself, on shipped scenes:
 //!
-//! `cargo run --release -p benches --bin derivative_time -- scenes/pinch.yml scenes/iiwa_stacking.yml`
+//! `cargo run --release -p benches --bin derivative_time -- scenes/pinch.yml
+//! scenes/iiwa_stacking.yml`
 //!
-//! Steps are those of convex friction, or with `--exact` of exact friction, with `--dynamic` with velocities carried over. Each time is the median of repetitions by turns at ten places of the run,
-//! in µs, the median over the places. `step` starts cold, as `prepare` does, which takes the step too; `matrix` is
-//! ∂q_next/∂(q, u) after it; `gradient` one product with the transpose. `all / step` is (prepare − step + matrix)/step:
-//! what derivatives cost beside the step itself.
+//! Steps have convex friction, with `--exact` exact friction, with `--dynamic` also velocities
+//! carried over. Each time is the median of alternating repetitions at ten places of the run, in
+//! µs, and the table gives the median over the places.
+//!
+//! `step` starts cold, as `prepare` does, which includes the step. `matrix` is ∂q_next/∂(q, u)
+//! after `prepare`; `gradient` is one product with its transpose. `all / step` is (prepare − step +
+//! matrix)/step, the cost of derivatives relative to the step itself.
 
 use benches::thread_cpu_ns;
 use clap::Parser;

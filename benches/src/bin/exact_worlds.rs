@@ -1,10 +1,12 @@
-//! How often steps with exact friction end without an answer in random worlds, or in worlds of everyday objects:
+//! Counts how often steps with exact friction end without a solution, in random worlds or in worlds
+//! of everyday objects:
 //!
 //! `cargo run --release -p benches --bin exact_worlds -- --seeds 400 --set step.cone=round`
 //!
 //! `cargo run --release -p benches --bin exact_worlds -- --everyday --seeds 728`
 //!
-//! Prints the number of steps by how they ended, with their CPU time, and the methods that answered them.
+//! Prints the number of steps for each outcome, with their CPU time, and the methods that solved
+//! them.
 
 use clap::Parser;
 use quasistep::{StepError, StepInput};

@@ -1,9 +1,10 @@
-//! CPU time of exact friction beside that of the convex step, on the same programs, warm:
+//! CPU time of exact friction compared with the convex step, on equal programs, warm:
 //!
 //! `cargo run --release -p benches --bin friction_time`
 //!
-//! Boxes of 0.1 m and 1 kg touch with four corners each; a pusher, held by springs, moves a row of them over
-//! the floor, or the floor shakes a stack. Prints medians per step, and what solved it.
+//! Boxes of 0.1 m and 1 kg touch with four corners each. A pusher, held by springs, moves a row of
+//! them over the floor, or the floor shakes a stack. Prints medians per step, and the methods that
+//! solved it.
 
 use quasistep_solvers::{
     ConeSolver, CoulombMethod, CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm,

@@ -1,9 +1,10 @@
-//! The long test of the step solver on contact problems that are hard on purpose:
+//! Long test of the step solver on hard contact problems:
 //!
 //! `cargo run --release -p benches --bin hard_problems -- --count 100000`
 //!
-//! Every answer is proven from the problem's own numbers and compared with Clarabel's; prints a table
-//! per family and fails if an answer is wrong, a failure has no reason, or too many have one. `--seed` looks at one problem.
+//! Every solution is verified from the problem's own data and compared with Clarabel's. Prints a
+//! table per family. Fails if a solution is wrong, a failure has no reason, or too many problems
+//! fail. `--seed` shows one problem.
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,10 +1,12 @@
-//! CPU time of loading robots, with an empty cache of meshes and from it:
+//! CPU time of loading robots, with an empty cache of meshes and from the cache:
 //!
-//! `cargo run --release -p benches --bin load_time -- target/robots/share/example-robot-data/robots`
+//! `cargo run --release -p benches --bin load_time --
+//! target/robots/share/example-robot-data/robots`
 //!
-//! Loads every `.urdf` and `.xml` file (URDF, MJCF) under a folder (or the one file given) as `qs.load` does, in processes of its own: first
-//! with an empty cache folder, then again with what was left there. Prints the CPU time of both, the slowest first.
-//! Files that are no robot are named; they count in no figure.
+//! Loads every `.urdf` and `.xml` file (URDF, MJCF) under a folder, or the one file given, as
+//! `qs.load` does. Each file is loaded in two separate processes: first with an empty cache folder,
+//! then with the cache of the first. Prints both CPU times, the slowest first. Files that are no
+//! robots are listed but not counted.
 
 use clap::Parser;
 use quasistep_scene::Scene;

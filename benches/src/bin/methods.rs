@@ -1,10 +1,10 @@
-//! What every engine of the solvers earns, as a table for `docs/solvers.md`:
+//! Contribution of every method of the solvers, as a table for `docs/solvers.md`:
 //!
 //! `cargo run --release -p benches --bin methods -- cone`, and `coulomb` for exact friction
 //!
-//! Each problem is solved with all engines, with each one alone, and without each one. Problems are those of the
-//! recorded sequences and of the steps of all scenes, cold and warm, and hard problems, every answer to
-//! which is proven from the problem's own numbers.
+//! Each problem is solved with all methods, with each one alone, and without each one. The problems
+//! are those of the recorded sequences and of the steps of all scenes, cold and warm, and hard
+//! problems, whose solutions are verified from the problem's own data.
 
 use benches::recorded::{Key, Sequence, scene_problems};
 use benches::thread_cpu_ns;

@@ -1,9 +1,10 @@
-//! Plans for small random systems, and the same problems as numbers and as files, for solvers that compare.
+//! Plans for small random systems. The problems are also written as numbers and as files, for
+//! comparison with other solvers.
 //!
 //! `cargo run --release -p benches --bin mpc_random -- --first 1 --count 10`
 //!
-//! Prints one JSON object per problem: its matrices and bounds, and our plan. With `--form sos1`, `big-m` or
-//! `indicator` the problem as an LP file as well, with `--mps` as MPS.
+//! Prints one JSON object per problem: its matrices and bounds, and our plan. With `--form sos1`,
+//! `big-m` or `indicator`, the problem is also written as an LP file, with `--mps` as MPS.
 
 #![allow(non_snake_case)] // notation of MpcNote
 

@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release -p benches --bin mpc_time -- --horizon 20 --repetitions 5`
 //!
-//! Prints one line per horizon: median and 99th percentile over the steps of the closed loop of each
-//! step's median over the repetitions, nodes, quadratic programs, and the worst certified gap beside them.
-//! With `--json`, one object per step instead, for programs that compare.
+//! The time of a step is the median over the repetitions. Prints one line per horizon: median and
+//! 99th percentile of these times over the closed loop, nodes, quadratic programs, and the worst
+//! certified gap. With `--json`, prints one object per step instead, for programs that compare.
 
 use benches::thread_cpu_ns;
 use clap::Parser;

@@ -1,10 +1,10 @@
-//! CPU time of the contact patch of every pair of collision shapes whose boxes are near, where a scene
-//! starts or at random configurations:
+//! CPU time of the contact patch of every pair of collision shapes with near bounding boxes, at the
+//! start of a scene or at random configurations:
 //!
 //! `cargo run --release -p benches --bin pair_time -- scenes/robots/panda_push.yml`
 //!
-//! Prints one JSON array: configuration, shapes, their numbers of corners, distance in m, points, and the median time
-//! in µs.
+//! Prints one JSON array: configuration, shapes, their numbers of corners, distance in m, points,
+//! and the median time in µs.
 
 #![allow(non_snake_case)] // monogram notation: X_WA
 

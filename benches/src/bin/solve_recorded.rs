@@ -2,14 +2,14 @@
 //!
 //! `echo stack69 17 1 0 1 5 | cargo run --release -p benches --bin solve_recorded`
 //!
-//! A line on standard input is `SEQUENCE PROBLEM MASS ROUND WARM REPEATS [ACCURACY]`, with 0 or 1 for MASS,
-//! ROUND and WARM; each is answered by one line of JSON. A warm start is this program's own answer of
-//! the problem before, matched by contact. ACCURACY, 0 if left out, is that of `Settings`; an answer to less than all
-//! digits starts cold.
+//! A line on standard input is `SEQUENCE PROBLEM MASS ROUND WARM REPEATS [ACCURACY]`, with 0 or 1
+//! for MASS, ROUND and WARM. Each line is answered by one line of JSON. A warm start is this
+//! program's own solution of the previous problem, matched by contact. ACCURACY, 0 if omitted, is
+//! that of `Settings`; an approximate solve starts cold.
 //!
-//! A sequence `scene:NAME` holds the problems of every tenth step of a shipped scene, as they are and
-//! cold; steps at which a spring carries its limit are left out. `length SEQUENCE` says how many
-//! problems there are, and `data scene:NAME PROBLEM` gives the numbers of one.
+//! A sequence `scene:NAME` contains the problems of every tenth step of a shipped scene, unchanged
+//! and cold. Steps at which a Huber term is at its limit are left out. `length SEQUENCE` prints the
+//! number of problems, and `data scene:NAME PROBLEM` the data of one.
 
 use benches::recorded::{Key, Sequence, scene_problems};
 use benches::thread_cpu_ns;

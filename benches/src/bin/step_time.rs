@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p benches --bin step_time -- scenes/pinch.yml --set step.size=0.05`
 //!
-//! Prints one JSON object. A step is what a controller pays for it: sampling the commands, then the
-//! step itself.
+//! Prints one JSON object. The time of a step includes sampling the commands, as a controller
+//! would.
 
 use clap::Parser;
 use quasistep::StepInput;

@@ -1,8 +1,9 @@
-//! The long test of what steps certify, on random worlds in fast motion:
+//! Long test of certified steps, on random worlds in fast motion:
 //!
 //! `cargo run --release -p benches --bin swept_worlds -- --count 10000`
 //!
-//! Every certified motion is sampled densely. Prints how steps ended, and fails if one that was certified overlaps.
+//! The motion of every certified step is sampled densely. Prints the outcomes of steps, and fails
+//! if a certified step overlaps.
 
 use clap::Parser;
 use quasistep::StepError;

@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release -p benches --bin world -- scenes/door.yml --step 0.01 --step 0.002`
 //!
-//! Prints one JSON object: bodies, joints, shapes, drives, pairs that may touch, the start, for each step size
-//! the command at the end of every step, and for each random configuration what the model says there. SI units;
-//! quaternions `[w, x, y, z]`; a pose is a quaternion and a place.
+//! Prints one JSON object: bodies, joints, shapes, drives, pairs that may touch, and the initial
+//! state. For each step size it contains the command at the end of every step, and for each random
+//! configuration the results of the model. Units are SI; quaternions are `[w, x, y, z]`; a pose is
+//! a quaternion and a position.
 
 #![allow(non_snake_case)] // monogram notation: X_BG, and M, J
 

@@ -20,7 +20,7 @@ pub(crate) const MODERATE: f64 = 1e4;
 pub(crate) const SYMMETRIC: f64 = 1e-9;
 
 /// Multipliers above this multiple of the forces of the data indicate inconsistent rows, whose
-/// multipliers diverge. Stationarity has no correct digit beside such multipliers.
+/// multipliers diverge. With such multipliers, stationarity has no correct digit.
 pub(crate) const DIVERGED: f64 = 1e10;
 
 // Tolerances of exact friction.
@@ -183,7 +183,7 @@ pub(crate) mod friction {
 pub(crate) const ROW_ROUNDING: f64 = 1e-13;
 
 /// Rounding error of a unit row's slack, as a share of the largest variable, whose rounding affects
-/// every row. It must be this small for variables near zero beside large ones.
+/// every row. It must be this small if some variables are near zero and others large.
 pub(crate) const ROW_ROUNDING_OF_POINT: f64 = 1e-15;
 
 /// Violation below which a row may enter the working set because of rounding alone, as a share of

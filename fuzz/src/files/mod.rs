@@ -1,9 +1,9 @@
-//! Files of every format that is read, changed at random: the answer is a description, a scene or one line, never a panic,
-//! soon and in bounded memory.
+//! Randomly changed files of every format that is read. The result must be a description, a scene
+//! or a one-line message, without a panic, in limited time and memory.
 //!
-//! A case holds all its files by name; each character of a text is one byte. `read` says what reads them: a `scene`, which
-//! names the others, takes its first step too; a `recording` is read by itself. Seeds stand in `fuzz/seeds`, a folder for
-//! each format.
+//! A case contains all its files by name; each character of a text is one byte. `read` selects the
+//! reader: a `scene` refers to the other files, and its first step is taken too; a `recording` is
+//! read directly. Seeds are stored in `fuzz/seeds`, one folder per format.
 
 mod change;
 pub mod read;

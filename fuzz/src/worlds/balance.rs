@@ -1,4 +1,5 @@
-//! Balance of forces and torques on every dof, added up from the report and from masses, without the step's own rows.
+//! Balance of forces and torques on every dof, summed from the report and from masses, independent
+//! of the step's own rows.
 //!
 //! ```text
 //! Σ_contacts J_Bᵀ w − J_Aᵀ w + Σ_B J_Bᵀ m_B g + constraints + limits + drives + dry friction − D v = inertia
@@ -8,10 +9,10 @@
 //!           M (v − v_0)/h + C(q, v_0) v_0     dynamic
 //! ```
 //!
-//! Drives are springs at the end of the step, `K (q_cmd − q − h v)`, recomputed; what a prescribed joint needs is not known
-//! otherwise, so its dofs are left out. Steps of the midpoint rule have their Jacobians in the middle of the step, which the
-//! report does not tell, as it does not tell where pairs meet that joined the step: they are judged by
-//! [`contacts`](super::contacts) alone.
+//! Drives are springs at the end of the step, `K (q_cmd − q − h v)`, recomputed. Dofs of prescribed
+//! joints are left out, because their forces are unknown. Steps of the midpoint rule use Jacobians
+//! at the middle of the step, which the report does not contain. Neither does it contain the points
+//! of pairs that joined the step. Such steps are only judged by [`contacts`](super::contacts).
 
 use super::Taken;
 use super::symmetry::size;

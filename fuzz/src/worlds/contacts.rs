@@ -1,14 +1,15 @@
-//! Gaps, cones and slip of every contact, recomputed from its point, its normal and the rates of both bodies.
+//! Gaps, cones and slip of every contact, recomputed from its point, its normal and the velocities
+//! of both bodies.
 //!
 //! ```text
 //! phi' = phi + h n·(v_B − v_A)(p)        ≥ 0, or as much as `max_recovery_speed` asks of an overlap
 //! f_n ≥ 0,   |f_t| ≤ mu f_n              √2 as much for the box around a pyramid
-//! f_n > 0    ⇒  phi' ≤ h mu |v_t|        the float of a convex step; 0 with exact friction
-//! f_t·v_t + mu f_n |v_t| = 0             exact friction with round cones: against the slip, and of full size
+//! f_n > 0    ⇒  phi' ≤ h mu |v_t|        the lift of a convex step; 0 with exact friction
+//! f_t·v_t + mu f_n |v_t| = 0             exact friction with round cones: opposite to the slip, and of full size
 //! ```
 //!
-//! What else a contact may have, friction of turning, an area, compliance, a rebound, changes these laws; such contacts are
-//! held to the first two alone.
+//! Torsional friction, contact areas, compliance and restitution change these laws. Contacts with
+//! them are only checked against the first two.
 
 use super::Taken;
 use super::balance::witnesses;

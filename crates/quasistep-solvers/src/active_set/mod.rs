@@ -46,8 +46,8 @@ pub(crate) struct ActiveSet {
     /// For each row, whether it is excluded from pricing: in the working set, or skipped.
     passed: Vec<bool>,
     pub any_passed_over: bool,
-    /// For each row, whether it was in a working set before. Other rows are priced only if none of
-    /// these is violated.
+    /// For each row, whether it is awake: it was in a working set before. Other rows are priced
+    /// only if no awake row is violated.
     awake: Vec<bool>,
     /// Largest variable of all minimisers so far, the reference size of rounding. The current point
     /// may be 0.
@@ -58,7 +58,8 @@ pub(crate) struct ActiveSet {
     g: Vec<f64>,
     /// Proximal centre `x̂`.
     pub center: Vec<f64>,
-    /// Constrained rows: first those that were awake when the solve began, then the others.
+    /// Constrained rows: first the awake ones (in a working set before the solve began), then the
+    /// others.
     near: Vec<u32>,
     far: Vec<u32>,
     pub pivots: u64,
@@ -304,7 +305,8 @@ impl ActiveSet {
         }
     }
 
-    /// Lists the constrained rows, awake ones first. With `all`, every row counts as awake.
+    /// Lists the constrained rows, those that were in a working set before (awake rows) first. With
+    /// `all`, every row counts as awake.
     fn list_rows(&mut self, sides: &[Side], all: bool) {
         self.near.clear();
         self.far.clear();
@@ -315,7 +317,8 @@ impl ActiveSet {
         }
     }
 
-    /// The most violated row of the list. Awake rows are priced first.
+    /// The most violated row of the list. Rows that were in a working set before (awake rows) are
+    /// priced first.
     fn most_violated(&self, p: &Program, sides: &[Side], patience: f64) -> Option<Violated> {
         let size = max_abs(&self.x).max(self.size);
         [&self.near, &self.far].into_iter().find_map(|list| {

@@ -423,8 +423,9 @@ pub(crate) fn may_cancel(p: &ConeProgram, cone: &ConeData) -> bool {
 /// Ratio of the largest entry of edge `j` of `E J` to the largest sum of magnitudes of its terms; 1
 /// unless terms cancel.
 ///
-/// An edge across the only direction in which its block can move has an `E J` near zero although
-/// `E` and `J` are not. A violation that is small beside `E` and `J` is then large beside `E J`.
+/// Example: an edge orthogonal to the only direction in which its block can move has an `E J` near
+/// zero, although `E` and `J` are not. A violation that is small relative to `E` and `J` is then
+/// large relative to `E J`.
 fn left_of_edge(p: &ConeProgram, cone: &ConeData, j: usize) -> f64 {
     if !may_cancel(p, cone) {
         return 1.0;

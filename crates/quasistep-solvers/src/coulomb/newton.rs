@@ -340,7 +340,7 @@ impl Newton {
     }
 
     /// Newton's method with full steps from `start`, until `holds` accepts a point and its forces;
-    /// returns whether it did. The last argument of `holds` tells which part of the solution
+    /// returns whether it did. The last argument of `holds` is the part of the solution that
     /// drifts.
     fn solve(
         &mut self,

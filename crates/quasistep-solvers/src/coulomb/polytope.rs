@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn the_diamond_is_the_polygon_that_it_is() {
         let (mut hull, mut other) = (Hull::default(), Hull::default());
-        // the same diamond with its vertices rotated
+        // the diamond with its vertices in another order
         let turned = [0.0, 1.0, -1.0, 0.0, 0.0, -1.0, 1.0, 0.0];
         for i in -12..=12_i32 {
             for j in -12..=12_i32 {

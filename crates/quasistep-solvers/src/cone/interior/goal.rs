@@ -12,9 +12,8 @@ pub(crate) struct Goal {
     /// must also be within this share of the speed, residuals of stationarity within this share of
     /// the force.
     pub mean: f64,
-    /// Bound of every single product, row and variable, relative to the same sizes as
-    /// [`mean`](Self::mean), and of every variable relative to its own cost. 0 disables this
-    /// criterion.
+    /// Bound of every single product, row and variable, as shares of force times speed, speed and
+    /// force, and of every variable relative to its own cost. 0 disables this criterion.
     pub each: f64,
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::cone::program::Cone;
 
-/// Rows of blocks with small cost beside blocks with large cost. Where the iteration ends, the
-/// multiplier of an active row of a small block is smaller than the slacks that remain.
+/// Blocks with small cost and blocks with large cost in one program. Where the iteration ends, the
+/// multiplier of an active row of a block with small cost is smaller than the remaining slacks.
 #[test]
 fn rows_that_carry_little_force_are_told_from_those_that_carry_none() {
     let masses = [1.0, 1e-6];

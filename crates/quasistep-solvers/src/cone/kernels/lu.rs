@@ -1,8 +1,9 @@
 //! Block factorisation `H = L U` of an unsymmetric matrix with symmetric pattern.
 //!
-//! Upper blocks are laid out like those of `H = Uᵀ U`; lower blocks are transposed and laid out in
-//! the same way. Pivoting is restricted to diagonal blocks, whose inverses are stored. `U` holds
-//! the blocks to the right of the diagonal. `L` holds the blocks below it, times the inverse.
+//! Upper blocks are laid out like those of `H = Uᵀ U`. Lower blocks are stored transposed in the
+//! layout of the upper blocks. Pivoting is restricted to diagonal blocks, whose inverses are
+//! stored. `U` holds the blocks to the right of the diagonal. `L` holds the blocks below it, times
+//! the inverse.
 
 use super::factor::take;
 use super::solve::{sums, take_columns, times_columns};
