@@ -240,8 +240,8 @@ pub(crate) const FEASIBLE_AT_LAST: f64 = 1e-9;
 /// error of its slack.
 pub(crate) const HELD_ROUNDING: f64 = 10.0;
 
-/// Radius of the ball around the point in which Farkas multipliers must exclude every feasible
-/// point, over the largest level of a row.
+/// Distance from the point within which Farkas multipliers must exclude every feasible point, as a
+/// multiple of the largest level of a row.
 pub(crate) const REACH: f64 = 10.0;
 
 /// Change of a variable in a proximal round that is rounding, as a share of the largest variable.
@@ -673,9 +673,9 @@ pub(crate) mod check {
     /// Rounding error of stationarity of a variable without cones, as a share of the forces on its
     /// block, each over the root of its curvature. The variable's own force may be much smaller.
     pub(crate) const BALANCE_ROUNDING: f64 = 1e-14;
-    /// Multipliers count in the reference force at most as this multiple of the forces of cost and
-    /// Huber terms. The terms of the cost count at most as this multiple of their sum, because they
-    /// grow without bound along directions of small curvature.
+    /// Limit of the multipliers that count in the reference force, as a multiple of the forces of
+    /// cost and Huber terms. Also the limit of the cost's terms, as a multiple of their sum,
+    /// because these terms grow without bound along directions of small curvature.
     pub(crate) const FORCE_RATIO: f64 = 1e5;
     /// Ratio of the largest to the least normal row up to which the quick check of an island
     /// applies, which works in the caller's units.

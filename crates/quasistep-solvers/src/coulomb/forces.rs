@@ -114,7 +114,7 @@ impl Uniqueness {
             if one_way == 0 {
                 return true;
             }
-            // any positive weights will do
+            // any positive weights will do; general ones avoid coincidences
             general_position(generators.len(), 2 * failures, &mut weights);
             self.rows.clear();
             self.c.clear();

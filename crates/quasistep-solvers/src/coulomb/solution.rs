@@ -179,17 +179,18 @@ pub struct CoulombSolution {
 /// Certificate that no forces and motion satisfy the program, checked against its data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refutation {
-    /// The gaps alone are inconsistent. The certificate are Farkas multipliers `y ≥ 0`, one per
-    /// contact, with `Σ_i y_i J_n,i = 0` and `Σ_i y_i b_n,i > 0`, scaled to a largest entry of 1.
-    /// The contacts with `y_i > 0` cannot all stay without overlap.
+    /// The gaps alone are inconsistent. The certificate is a vector of Farkas multipliers `y ≥ 0`,
+    /// one per contact, with `Σ_i y_i J_n,i = 0` and `Σ_i y_i b_n,i > 0`, scaled to a largest entry
+    /// of 1. The gaps of the contacts with `y_i > 0` cannot all be nonnegative.
     Crushed {
         /// The Farkas multipliers `y`.
         weights: Vec<f64>,
     },
     /// Stationarity alone is inconsistent. The certificate is a direction `d` of length `n`, scaled
-    /// to a largest entry of 1. It changes no Huber term, no force of the friction cones has
-    /// negative power along it (`dᵀ J_iᵀ lambda ≥ 0`), and the known forces have positive power
-    /// along it: `cᵀ d < 0`.
+    /// to a largest entry of 1. It satisfies `P d = 0` and is zero for variables of Huber terms
+    /// without limit. No force of the friction cones has negative power along it: `dᵀ J_iᵀ lambda ≥
+    /// 0`. The known forces have more power along it than the Huber terms can resist: `cᵀ d + Σ
+    /// limit_k |d_k| < 0`.
     Unsupported {
         /// The direction `d`.
         direction: Vec<f64>,

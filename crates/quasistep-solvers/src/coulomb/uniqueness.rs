@@ -111,7 +111,7 @@ impl Uniqueness {
         self.collect(p, solution);
         let (mut silent, mut failures) = (0, 0);
         for vector in 0.. {
-            // the vector and its negative
+            // project the vector in general position and its negative
             let mut solved = true;
             for trial in [2 * vector, 2 * vector + 1] {
                 general_position(n, trial, &mut self.c);

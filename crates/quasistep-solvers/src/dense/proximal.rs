@@ -179,8 +179,9 @@ impl Proximal {
     /// Whether the last step is a ray: the cost decreases along it, without curvature, and no row
     /// blocks it.
     ///
-    /// If the cost is unbounded, the steps of the proximal point method tend to the negative of the
-    /// smallest-norm element of the closure of the subgradients' range, which is such a direction.
+    /// If the cost is unbounded, the steps of the proximal point method tend to a negative multiple
+    /// of the smallest-norm element in the closure of the subgradients' range, which is such a
+    /// direction.
     fn falls_without_end(&self, p: &Program) -> bool {
         let d = &self.ray;
         let unit = PROOF * max_abs(d);

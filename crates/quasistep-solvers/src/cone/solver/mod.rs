@@ -128,8 +128,8 @@ impl ConeSolver {
         self.budget.start(settings.work_limit);
         self.find(program, warm, settings, out);
         if self.budget.is_spent() {
-            // drop even a complete solution: whether there is one would depend on the order of
-            // threads
+            // the work limit was exceeded: discard even a complete solution, because its existence
+            // would depend on the order of threads
             reset(program, out);
             out.reason = Some(Reason::Work);
         }
