@@ -1,14 +1,19 @@
-//! Theorem 1 of Trinkle05 on the steps of scenes, through the hall: an answer with exact friction is optimal for the
-//! convex program (29) at its own normal forces, and an optimum of (29) whose multipliers are these normal forces is
-//! an answer. With the box cone the convex program is (36), a linear one where nothing has mass or springs; with
-//! the diamond, the pyramid of Model-DLC, it is neither: its own support function takes the place of the norm.
+//! Theorem 1 of Trinkle05 on the steps of scenes. A solution with exact friction is optimal for the
+//! convex program (29) at its own normal forces. Conversely, an optimum of (29) whose multipliers
+//! are these normal forces is a solution.
 //!
-//! Both directions are checked on every step, by conditions of optimality written down here once more from the
-//! program's numbers, and by the cost of an optimum that another solver finds:
+//! With the box cone the convex program is (36), a linear program if nothing has mass or springs.
+//! With the diamond, the pyramid of Model-DLC, it is neither: the norm is replaced by the diamond's
+//! support function.
 //!
-//! - the answer and its forces satisfy the conditions of (29), and cost neither more nor less than the optimum;
-//! - multipliers that are optimal at one optimum of a convex program are so at every other: the answer's own forces
-//!   satisfy the law at the optimum that the other solver found, whatever multipliers that solver chose.
+//! Both directions are checked on every step, by optimality conditions that are evaluated
+//! independently from the program's data, and by the cost of an optimum that another solver finds:
+//!
+//! - the solution and its forces satisfy the optimality conditions of (29), and its cost equals
+//!   that of the optimum;
+//! - multipliers that are optimal at one optimum of a convex program are optimal at every other. So
+//!   the solution's own forces satisfy Coulomb's law at the optimum of the other solver, whatever
+//!   multipliers that solver found.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 

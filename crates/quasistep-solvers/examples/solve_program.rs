@@ -2,10 +2,11 @@
 //!
 //! `echo '{"door": "qp", …}' | cargo run --release -p quasistep-solvers --example solve_program`
 //!
-//! A line on standard input is one program, `min 1/2 xᵀPx + cᵀx` with `A x ≥ b`, its last rows in second-order cones of the
-//! sizes `cones`; `P` (both triangles) and `A` are lists of rows, each `[columns, values]`. `door` is `qp`, the dense
-//! `QpSolver`, or `socp`. Each is answered by one line of JSON: `status`, `x`, `z`, the least wall time in s of up to five solves within a
-//! tenth of a second.
+//! A line on standard input is one program: `min 1/2 xᵀPx + cᵀx` with `A x ≥ b`, its last rows in
+//! second-order cones of the sizes `cones`. `P` (both triangles) and `A` are lists of rows, each
+//! `[columns, values]`. `door` selects the solver: `qp` for the dense `QpSolver`, `socp` for
+//! `SocpSolver`. Each line is answered by one line of JSON: `status`, `x`, `z`, and the least wall
+//! time in s of up to five solves within a tenth of a second.
 #![allow(non_snake_case)] // P and A follow the notation of the solvers
 
 use quasistep_solvers::{Qp, QpSolver, RowCone, Rows, Settings, Socp, SocpSolver, Solution};

@@ -1,14 +1,14 @@
-//! Random programs for every door of the solvers, judged from their own numbers.
+//! Random programs for every solver, judged from their own data.
 //!
-//! | door | drawn | an answer | no answer |
+//! | target | drawn | check of a solution | check without a solution |
 //! |---|---|---|---|
-//! | `qp`, `socp` | dense convex programs with 1 to 8 variables, ranks, copies, scales | optimality conditions; Clarabel's cost | rays, Farkas' multipliers |
-//! | `cone` | the contact problems of [`testkit::hard_problems`] | the proofs there, and Clarabel | the same |
-//! | `lcp` | of friction, monotone, any | signs, products, equations | every case, by Clarabel |
+//! | `qp`, `socp` | dense convex programs with 1 to 8 variables, rank deficiency, duplicates, scales | optimality conditions; Clarabel's cost | rays, Farkas multipliers |
+//! | `cone` | the contact problems of [`testkit::hard_problems`] | their verification, and Clarabel | their verification, and Clarabel |
+//! | `lcp` | friction problems, monotone, random | signs, products, equations | every case, by Clarabel |
 //! | `coulomb` | masses and contacts between them | balance, gaps, cones, dissipation | weights, directions |
-//! | `miqp` | programs with some choices | every combination, by Clarabel | the same |
+//! | `miqp` | programs with some choices | every combination, by Clarabel | every combination, by Clarabel |
 //!
-//! Answers that are given up are counted by their reason, and so are those that Clarabel solves.
+//! Programs without a result are counted by the reason, and separately those that Clarabel solves.
 
 mod choices;
 mod clarabel_answer;
