@@ -1,7 +1,6 @@
 //! CPU time of derivatives relative to that of the step itself, on shipped scenes:
 //!
-//! `cargo run --release -p benches --bin derivative_time -- scenes/pinch.yml
-//! scenes/iiwa_stacking.yml`
+//! `cargo run --release -p benches --bin derivative_time -- scenes/pinch.yml scenes/iiwa_stacking.yml`
 //!
 //! Steps have convex friction, with `--exact` exact friction, with `--dynamic` also velocities
 //! carried over. Each time is the median of alternating repetitions at ten places of the run, in

@@ -1,7 +1,6 @@
 //! CPU time of loading robots, with an empty cache of meshes and from the cache:
 //!
-//! `cargo run --release -p benches --bin load_time --
-//! target/robots/share/example-robot-data/robots`
+//! `cargo run --release -p benches --bin load_time -- target/robots/share/example-robot-data/robots`
 //!
 //! Loads every `.urdf` and `.xml` file (URDF, MJCF) under a folder, or the one file given, as
 //! `qs.load` does. Each file is loaded in two separate processes: first with an empty cache folder,

@@ -463,8 +463,8 @@ pub(crate) const BARRIER_GOOD: f64 = 1e-12;
 /// product of both increases.
 pub(crate) const LEAST_GAIN: f64 = 1e-12;
 
-/// Stiffness that represents a Huber term in the search for a ray, over the largest force at speed
-/// 1. It is so large that the quadratic part of the term is negligible.
+/// Stiffness that represents a Huber term in the search for a ray, over the largest force at unit
+/// speed. It is so large that the quadratic part of the term is negligible.
 pub(crate) const STIFF_LIMIT: f64 = 1e4;
 
 /// Semismooth Newton method for cone programs. The natural speed is the largest force over the

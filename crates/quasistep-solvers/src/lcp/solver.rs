@@ -24,13 +24,13 @@ const COVERS: u32 = 4;
 ///
 /// 1. the basis of the pairs that the caller gives as active, which is often the solution;
 /// 2. Lemke's method with lexicographic pivoting, from that basis and then from the crash basis. An
-/// attempt has at
-///    most `3 (free + pairs)` pivots, and bases are refactorised from the problem's own data;
+///    attempt has at most `3 (free + pairs)` pivots, and bases are refactorised from the problem's
+///    own data;
 /// 3. Farkas multipliers of the rows without complementarity, which prove that there is no
-/// solution;
+///    solution;
 /// 4. Lemke's method with other covering vectors, and with free variables split in two;
 /// 5. branch and bound on the pairs, up to the limit: a solution, or a certificate that there is
-/// none.
+///    none.
 #[derive(Debug, Default)]
 pub struct LcpSolver {
     scaled: Scaled,

@@ -4,9 +4,9 @@
 //! basic_r = q_r + Σ_c T_rc other_c
 //! ```
 //!
-//! Variable `i < N` belongs to row `i` of the problem: `w_i`, or an equation's residual, fixed at
-//! 0. Variable `N + i` belongs to column `i`: `z_i` or `x_i`. Variable `2 N` is the artificial
-//! `z_0` of Lemke's method.
+//! Variable `i < N` belongs to row `i` of the problem: `w_i`, or an equation's residual, which is
+//! fixed at zero. Variable `N + i` belongs to column `i`: `z_i` or `x_i`. Variable `2 N` is the
+//! artificial `z_0` of Lemke's method.
 
 use crate::budget::Budget;
 use crate::kernels::axpy;

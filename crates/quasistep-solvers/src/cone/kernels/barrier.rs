@@ -57,9 +57,9 @@ fn add_round(cone: &ConeData, D: &[f64], v: &[f64], t: &mut [f64]) {
 }
 
 kernel! {
-    /// Right-hand side of the corrector. For edges `t = (ds ∘ dz − mu) / (s + compliance z) + w (s
-    /// + gap)`. For round cones `t` is `z` plus the products in the Nesterov–Todd scaling plus `W⁻²
-    /// gap`.
+    /// Right-hand side `t` of the corrector. For edges it is `(ds ∘ dz − mu) / (s + compliance z) +
+    /// w (s + gap)`. For round cones it is the sum of `z`, the products in the Nesterov–Todd
+    /// scaling, and `W⁻² gap`.
     corrector(
         p: &ConeProgram,
         groups: &[Group],
