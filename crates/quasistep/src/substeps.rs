@@ -60,6 +60,8 @@ impl System {
         // what is left of the step, and how much of it the next substep takes, in s
         let (mut left, mut size) = (h, h);
         let mut integration = params.integration;
+        // true if midpoint took a part of the step before Euler steps took over
+        let mut midpoint_moved = false;
         for _ in 1..MAX_MOTIONS {
             if carried && size > SHORT * h {
                 size *= breach.clear.clamp(CUT[0], CUT[1]);
@@ -77,7 +79,9 @@ impl System {
                 work.trace.iter_mut().for_each(|trace| trace.follow(share, left));
             } else if integration == Integration::Midpoint {
                 integration = Integration::Euler;
-            } else if params.integration == Integration::Midpoint && left < h {
+                midpoint_moved = left < h;
+            } else if midpoint_moved {
+                midpoint_moved = false;
                 from = state.clone();
                 (left, size) = (h, h);
                 work.report.substeps = 1;
