@@ -10,8 +10,8 @@
 //!    far in half the time. Springs stay under the load of their command throughout.
 //! 3. Where velocity is carried over, impulses belong to a time: the substep is solved again for a shorter one. What a spring
 //!    moves and has no mass goes as far in any time: where short times do not help, the travel is limited as in 2.
-//! 4. Midpoint's rows come from the middle of a motion and may not hold what overlaps at its start: Euler steps take the rest.
-//!    Where its first part ends at such a place that they cannot go on, Euler steps take the whole step.
+//! 4. Midpoint's rows come from the middle of a motion and may not hold what overlaps at its start. Where they do not, Euler steps
+//!    take the whole step anew.
 
 use crate::error::{PairDepth, StepError};
 use crate::load::Drive;
@@ -60,8 +60,6 @@ impl System {
         // what is left of the step, and how much of it the next substep takes, in s
         let (mut left, mut size) = (h, h);
         let mut integration = params.integration;
-        // true if midpoint took a part of the step before Euler steps took over
-        let mut midpoint_moved = false;
         for _ in 1..MAX_MOTIONS {
             if carried && size > SHORT * h {
                 size *= breach.clear.clamp(CUT[0], CUT[1]);
@@ -79,9 +77,6 @@ impl System {
                 work.trace.iter_mut().for_each(|trace| trace.follow(share, left));
             } else if integration == Integration::Midpoint {
                 integration = Integration::Euler;
-                midpoint_moved = left < h;
-            } else if midpoint_moved {
-                midpoint_moved = false;
                 from = state.clone();
                 (left, size) = (h, h);
                 work.report.substeps = 1;
