@@ -73,7 +73,7 @@ impl StepParams {
         let values = PyDict::new(py);
         let loads = py.import("json")?.getattr("loads")?;
         for (key, word) in step_words(&self.inner) {
-            // numbers and lists are JSON; words are not
+            // numbers and lists are JSON; names are plain text
             if word == ".inf" {
                 values.set_item(key, f64::INFINITY)?;
                 continue;
@@ -130,7 +130,8 @@ impl StepParams {
     }
 }
 
-/// Keyword arguments as `(key, YAML value)`: JSON is YAML.
+/// Converts keyword arguments to `(key, YAML value)`. Values are written as JSON, which is valid
+/// YAML.
 fn changes(words: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     let to_yaml = words.py().import("quasistep._yaml")?.getattr("to_json")?;
     words

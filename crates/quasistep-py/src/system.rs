@@ -1,4 +1,4 @@
-//! `System`: a scene, immutable, with everything that can be asked of it.
+//! `System`: an immutable scene with its queries.
 
 use crate::arrays::{Array, flat, vector};
 use crate::error;
@@ -14,15 +14,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// A world to be stepped, and how its scene drives it.
+/// A system that can be stepped, and the scene that drives it.
 #[pyclass(frozen, subclass, module = "quasistep._core")]
 pub struct System {
     pub scene: Scene,
-    /// Memory between calls, without meaning: every step starts cold or from its own warm start.
+    /// Unused workspaces, kept for reuse. They do not affect results: every step starts cold or
+    /// from its own warm start.
     idle: Mutex<Vec<Workspace>>,
 }
 
-/// A force from outside, as Python gives it.
+/// An external force and torque, as Python passes it.
 pub struct WrenchArgument {
     body: NameOrIndex,
     force: [f64; 3],
@@ -53,7 +54,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for WrenchArgument {
     }
 }
 
-/// Forces from outside: a sequence, or a single one.
+/// External wrenches: a sequence, or a single one.
 pub struct Wrenches(Vec<WrenchArgument>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Wrenches {
@@ -80,7 +81,7 @@ pub enum NameOrIndex {
     Index(usize),
 }
 
-/// Parts of a [`SceneSource`], in types that Python pickles.
+/// Parts of a [`SceneSource`], in types that Python can pickle.
 type Source = (
     String,
     String,
@@ -95,7 +96,7 @@ impl System {
         Self { scene, idle: Mutex::new(Vec::new()) }
     }
 
-    /// A workspace that starts from these rows and has a clock.
+    /// A workspace with the given warm start and a clock.
     pub fn workspace(&self, warm: Option<&WarmStart>) -> Workspace {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut work = idle.unwrap_or_else(|| {
@@ -107,7 +108,7 @@ impl System {
         work
     }
 
-    /// Takes a workspace back.
+    /// Stores a workspace for reuse.
     pub fn keep(&self, work: Workspace) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(work);
     }
@@ -122,7 +123,8 @@ impl System {
         params
     }
 
-    /// The input of the step that ends at `t`: the scene's, or `u` and `v` with the scene's torques and wrenches.
+    /// Input of the step that ends at `t`: the scene's commands, or `u` and `v`, with the scene's
+    /// torques and wrenches.
     pub fn input(
         &self,
         t: f64,
@@ -147,7 +149,7 @@ impl System {
         Ok(input)
     }
 
-    /// Index of a body; `what` names the argument that asks for it.
+    /// Index of a body. `what` names the argument for error messages.
     pub fn body(&self, body: &NameOrIndex, what: &str) -> PyResult<usize> {
         let n = self.scene.system.model().n_bodies();
         match body {
@@ -480,7 +482,7 @@ impl System {
     }
 }
 
-/// What a scene was read from, for pickling and for another class.
+/// Source of a scene, for pickling and for subclasses.
 fn source(scene: &Scene) -> Source {
     parts(scene.source().clone())
 }
