@@ -10,9 +10,9 @@ use quasistep::{
 };
 use quasistep_record::{Frame, Recording};
 
-/// What a step computed: forces, contacts, certificate, timing.
+/// Results of a step: forces, contacts, certificate, timing.
 ///
-/// Immutable plain data. Arrays are made when they are asked for.
+/// Immutable plain data. Arrays are created on access.
 ///
 /// Examples
 /// --------
@@ -314,10 +314,11 @@ impl StepReport {
     }
 }
 
-/// Rows of a step with their impulses and rates: the next one may start from them, for speed.
+/// Warm start: rows of a step with their impulses and rates, from which the next step's solver may
+/// start.
 ///
-/// Explicit, so that a step stays a pure function of its arguments. A step gives the same answer
-/// with and without it, to the solver's tolerance.
+/// It is an explicit argument, so that a step is a pure function of its arguments. With and without
+/// a warm start the results agree to the solver's tolerance.
 ///
 /// Examples
 /// --------

@@ -226,19 +226,19 @@ impl System {
         &self.scene.name
     }
 
-    /// Title for people.
+    /// Title of the scene.
     #[getter]
     fn title(&self) -> &str {
         &self.scene.title
     }
 
-    /// What looks odd but is no mistake.
+    /// Warnings: valid but unusual parts of the scene.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.scene.warnings.clone()
     }
 
-    /// How the scene is stepped.
+    /// Step parameters of the scene.
     #[getter]
     fn params(&self) -> StepParams {
         StepParams { inner: self.scene.params.clone() }
@@ -274,7 +274,7 @@ impl System {
         self.scene.system.n_cmd()
     }
 
-    /// Number of command rates and drive forces.
+    /// Number of command rates and of drive forces: length of the rates of u.
     #[getter]
     fn n_u_v(&self) -> usize {
         self.scene.system.n_cmd_v()
@@ -286,7 +286,8 @@ impl System {
         PyArray1::from_slice(py, &self.scene.start.q)
     }
 
-    /// Start velocity, shape (n_v,), in m/s and rad/s: zero but for scenes that are stepped with momentum.
+    /// Start velocity, shape (n_v,), in m/s and rad/s; zero unless the scene is stepped with
+    /// momentum.
     #[getter]
     fn v0<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let mut v = self.scene.start.v.clone();
@@ -294,7 +295,7 @@ impl System {
         PyArray1::from_vec(py, v)
     }
 
-    /// Names by kind, in order, for the Python front.
+    /// Names by kind, in order, for the Python package.
     fn _names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (system, model) = (&self.scene.system, self.scene.system.model());
         let (q, v) = (model.coordinate_names(), model.dof_names());
