@@ -1,4 +1,4 @@
-//! The controller. Start reading in [`Mpc::plan_until`].
+//! The model-predictive controller. Start reading in [`Mpc::plan_until`].
 
 #![allow(non_snake_case)] // letters of MpcNote
 

@@ -163,7 +163,7 @@ impl Derivatives {
         Ok(data)
     }
 
-    /// `∂q_next/∂q` and `∂q_next/∂u`, flat.
+    /// Jacobians `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂u`, `n_v × n_u_v`, flat.
     #[allow(clippy::type_complexity)] // two arrays
     fn matrices<'py>(
         &self,

@@ -71,7 +71,7 @@ pub fn frame_pose<'py>(
     })
 }
 
-/// Jacobians at a point of a frame, 6 rows for each row of `q`.
+/// Jacobians at a point of a frame, `6 × n_v` for each row of `q`.
 #[pyfunction]
 pub fn frame_jacobian<'py>(
     py: Python<'py>,

@@ -156,7 +156,7 @@ pub fn run<'py>(
     Ok((Recording { inner: outcome.recording }, arrays, stopped))
 }
 
-/// Everything that pictures of a run need: plain data, versioned, readable without the simulator.
+/// All data from which plots and pages of a run are made: plain, versioned, readable without the simulator.
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Recording {
     inner: quasistep_record::Recording,

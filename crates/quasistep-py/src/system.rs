@@ -376,9 +376,9 @@ impl System {
         PyArray1::from_vec(py, poses).call_method1("reshape", (model.n_bodies(), 7))
     }
 
-    /// One step: a pure function of its arguments.
+    /// Takes one step. A pure function of its arguments.
     ///
-    /// Robots follow ``u`` through their joint springs, everything else follows from force balance
+    /// Robots follow ``u`` through their joint springs. Passive objects follow from force balance
     /// with contact and friction, one convex program (Pang21 (10), Tracy (13)):
     ///
     /// .. math:: \min_v \tfrac12 v^T P v - p^T v
@@ -398,19 +398,19 @@ impl System {
     /// v : array_like, shape (n_u_v,), optional
     ///     Rates of the commands, in m/s or rad/s; zero for a given ``u``.
     /// wrenches : sequence of Wrench, optional
-    ///     Forces from outside, beside the scene's.
+    ///     External forces, in addition to the scene's.
     /// params : StepParams, optional
-    ///     How the step is taken; as the scene says by default.
+    ///     Parameters of the step; the scene's own by default.
     /// warm : WarmStart, optional
-    ///     Where the solver starts, for speed.
+    ///     Warm start of the solver, for speed.
     /// velocity : array_like, shape (n_v,), optional
-    ///     Velocity at the start, in m/s and rad/s, of a formulation that carries it over
+    ///     Velocity at the start, in m/s and rad/s, of a formulation that carries velocity
     ///     (``dynamic``); rest by default. ``report.v`` is the one at the end.
     /// tau : array_like, shape (n_v,), optional
-    ///     Generalised force from outside on every dof, in N or N·m: motors that are driven by force;
+    ///     External generalised force on every dof, in N or N·m, as of force-controlled motors;
     ///     the scene's own torque commands by default.
     /// uniqueness : bool
-    ///     Ask whether a step with exact Coulomb friction is the only answer: ``report.uniqueness``.
+    ///     Also check whether the solution with exact Coulomb friction is unique: ``report.uniqueness``.
     ///
     /// Returns
     /// -------
@@ -422,7 +422,7 @@ impl System {
     /// Raises
     /// ------
     /// StepError
-    ///     The step was not taken; the sentence says why.
+    ///     The step was not taken; the message gives the reason.
     ///
     /// Examples
     /// --------
@@ -474,7 +474,7 @@ impl System {
         Ok((PyArray1::from_vec(py, state.q), report))
     }
 
-    /// What ``quasistep check`` prints.
+    /// Text that ``quasistep check`` prints.
     fn _check(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let first = py.detach(|| self.scene.first_step()).map_err(|e| {
             error::step_as(&e, &format!("{}: the first step cannot be taken: {e}", self.scene.name))

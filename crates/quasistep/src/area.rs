@@ -77,7 +77,7 @@ impl Area {
                 }
                 hull.push(p);
             }
-            // the last corner is the first of the other side
+            // the last corner of this side is the first of the next side
             hull.n = hull.n.saturating_sub(1);
         }
         hull.n = hull.n.max(n.min(1));

@@ -53,7 +53,7 @@ const SETTLED: f64 = 1e-3;
 /// Number of tangent directions along which a contact can move, or axes about which it can turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tangents {
-    /// None: motion along the normal only.
+    /// No tangent direction: motion along the normal only.
     None,
     /// Along `t1` only.
     Line,
@@ -121,7 +121,7 @@ pub(crate) struct ContactRows {
     /// Flat contacts on a foundation, in the order of their points.
     pub beds: Vec<Bed>,
     pub dofs: Vec<u32>,
-    /// Entries are in m/s per unit rate of the dof.
+    /// Columns `[J_n, J_t1, J_t2]`, in m/s per unit rate of the dof.
     pub columns: Vec<[f64; 3]>,
     /// Columns `[W_n, W_r1, W_r2]` of contacts that resist turning, in rad/s per unit rate.
     turns: Vec<[f64; 3]>,
@@ -543,7 +543,7 @@ fn is_spread(points: &[NearPoint]) -> bool {
 struct Basis {
     axes: [Vec3; 3],
     columns_from: usize,
-    /// `None` for a contact that does not resist turning.
+    /// First column of `W`; `None` for a contact that does not resist turning.
     turns_from: Option<usize>,
 }
 

@@ -24,7 +24,7 @@ pub enum SystemError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("step parameter `{name}` is {seen}; it must be {rule}")]
 pub struct ParamError {
-    /// Field of [`StepParams`](crate::StepParams).
+    /// Name of the field of [`StepParams`](crate::StepParams).
     pub name: &'static str,
     /// Value seen.
     pub seen: String,
@@ -53,21 +53,21 @@ pub enum StepError {
     Length {
         /// Name of the vector.
         what: &'static str,
-        /// Its length.
+        /// Length found.
         got: usize,
-        /// The length it must have.
+        /// Length required.
         want: usize,
     },
     /// Caller's mistake: a number is NaN, infinite or no valid configuration.
     Value {
         /// Name of the number.
         what: String,
-        /// What is wrong with it.
+        /// Reason why the number is invalid.
         why: String,
     },
     /// Not an error of the caller: without inertia, nothing balances the load on these bodies.
     Unsupported {
-        /// Names of the bodies that could move without end.
+        /// Names of the bodies whose motion is unbounded.
         bodies: Vec<String>,
         /// Names of the dofs along which they move, each with its component of the motion.
         direction: Vec<(String, f64)>,

@@ -40,11 +40,11 @@ pub struct LinearContact {
     pub phi: f64,
     /// The contact point, in m: halfway between the two surfaces.
     pub p_W: Vec3,
-    /// Unit normal, leaves A and enters B.
+    /// Unit normal, from A to B.
     pub n_AB_W: Vec3,
     /// Unit tangents along which the contact can slip: two, one for motion in a plane, or none.
     pub tangents_W: Vec<Vec3>,
-    /// Velocity of B against A along the normal is `J_n v`: `n_v` entries.
+    /// Normal Jacobian, `n_v` entries: `J_n v` is the velocity of B against A along the normal.
     pub J_n: Vec<f64>,
     /// Rows along `tangents_W`: row `k` times `v` is the velocity of B against A along tangent `k`.
     pub J_t: Vec<Vec<f64>>,

@@ -18,7 +18,7 @@ use quasistep_model::WORLD;
 /// `ε` of one tree, and the dof that determines it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MassScale {
-    /// `ε`, 1 for a tree without passive mass.
+    /// Scale factor `ε`; 1 for a tree without passive mass.
     pub factor: f64,
     /// Passive dof with the largest diagonal entry of the mass matrix, and that entry, in kg or
     /// kg·m²; 0 without passive mass.

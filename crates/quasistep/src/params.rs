@@ -167,7 +167,7 @@ pub enum TangentAxes {
     /// projected on the tangent plane.
     Motion,
     /// Directions computed from the normal `n` alone: `t1 = a × n / |a × n|`, `t2 = n × t1`. `a` is
-    /// the world axis along which `n` is smallest (x before y before z). For pyramids of two edges
+    /// the world axis along which `n` has the smallest component (x before y before z). For pyramids of two edges
     /// `a = x`, which suits scenes in the y–z plane.
     ///
     /// Contacts that can move along one line only keep all edges. Round cones have no edges and do

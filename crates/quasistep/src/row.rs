@@ -1,4 +1,4 @@
-//! Names of the rows of a step problem.
+//! Identities of the rows of a step's program.
 
 /// Identity of one row of the step's program; stable from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -118,9 +118,9 @@ pub(crate) struct Scan {
     q: Vec<f64>,
     margin: f64,
     pub kin: Kinematics,
-    /// Sorted by geom pair, then by feature.
+    /// Near points, sorted by geom pair, then by feature.
     pub points: Vec<NearPoint>,
-    /// Pairs of geoms that the broad phase handed to the exact distance.
+    /// Number of geom pairs that the broad phase passed to the exact distance.
     pub n_candidates: usize,
     /// True if some points do not come from their pair's patch; these do not depend on `q` alone.
     altered: bool,

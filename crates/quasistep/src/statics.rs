@@ -45,7 +45,7 @@ impl RestRule {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StaticsError {
-    /// A step before rest failed.
+    /// A step failed before the system came to rest.
     #[error(transparent)]
     Step(#[from] StepError),
     /// The system still moves: it falls, slides or turns away, or needs more steps.
@@ -58,7 +58,7 @@ pub enum StaticsError {
         steps: usize,
         /// Name of the fastest dof.
         dof: String,
-        /// Its speed, in m/s or rad/s.
+        /// Speed of the fastest dof, in m/s or rad/s.
         speed: f64,
     },
 }
@@ -180,7 +180,7 @@ impl System {
     }
 }
 
-/// The fastest dof of the last step, and its speed.
+/// The fastest dof of the last step, and its speed in m/s or rad/s.
 fn fastest(work: &Workspace) -> (usize, f64) {
     let speeds = work.report.v.iter().map(|v| v.abs()).enumerate();
     speeds.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))

@@ -15,7 +15,7 @@ use std::ops::Range;
 pub struct Geom {
     /// Name in messages, `model/link/shape`.
     pub name: String,
-    /// Index of the body that carries it; 0 is the world.
+    /// Index of the body that carries the shape; 0 is the world.
     pub body: usize,
     /// Pose of the shape's frame in the body's frame.
     pub X_BG: Pose,
@@ -33,7 +33,7 @@ pub enum Role {
     Passive,
     /// The joint follows its command exactly. The required force is reported.
     Prescribed,
-    /// A spring pulls it to its command: an impedance-controlled robot joint, Pang21 (3)–(5).
+    /// A spring pulls the joint to its command: an impedance-controlled robot joint, Pang21 (3)–(5).
     Actuated(Actuator),
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct GeomSize {
     /// Largest distance of a point of the geom from its body's origin, in m; 0 for a half-space,
     /// which is unbounded.
     pub reach: f64,
-    /// Its [`Shape::thickness`], in m.
+    /// [`Shape::thickness`] of the geom, in m.
     thickness: f64,
     /// Thickness of the thickest geom of the same body, in m.
     body_thickness: f64,

@@ -228,7 +228,7 @@ fn keep(
 /// Copy of a system with springs in place of prescribed motion.
 #[derive(Debug)]
 pub(crate) struct Compliant {
-    /// Stiffness of these springs, in N/m and N·m/rad.
+    /// Stiffness of the springs that replace prescribed motion, in N/m and N·m/rad.
     pub stiffness: f64,
     pub system: System,
 }

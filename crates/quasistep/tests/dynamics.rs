@@ -44,7 +44,7 @@ fn block(mu: f64) -> System {
     world.build()
 }
 
-/// `v_k = −g k h`, `z_k = z_0 − g h² k (k + 1)/2`.
+/// Free fall after `k` steps: `v_k = −g k h`, `z_k = z_0 − g h² k (k + 1)/2`.
 #[test]
 fn free_fall_has_its_exact_discrete_value() {
     let mut world = World::new();

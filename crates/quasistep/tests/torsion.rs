@@ -84,7 +84,7 @@ fn a_ball_spins_above_its_torsional_friction_only() {
 #[test]
 fn a_ball_rolls_above_its_rolling_friction_only() {
     let surface = Surface { mu_roll: 0.01, ..Surface::sliding(1.0) };
-    // the limit is isotropic for a round cone; for a pyramid it is taken along an edge
+    // push in several directions for a round cone, along an edge for a pyramid
     let round = 1.0 / 1.01_f64.sqrt();
     for (cone, angle, limit) in
         [(Cone::Round, 0.3, round), (Cone::Round, 1.0, round), (Cone::Pyramid(4), 0.0, 1.0 / 1.1)]

@@ -72,11 +72,11 @@ pub(crate) struct Reduction {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Follower {
     pub dof: usize,
-    /// Its variable, the variable's block, and the position in the block.
+    /// Variable of the dof, the variable's block, and the position in the block.
     pub variable: u32,
     pub block: usize,
     pub at: usize,
-    /// Its rate if all independent dofs rest, in m/s or rad/s.
+    /// Rate of the dof if all independent dofs rest, in m/s or rad/s.
     base: f64,
     first: usize,
     last: usize,

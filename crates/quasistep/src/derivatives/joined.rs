@@ -60,7 +60,7 @@ impl PlaceAt {
 
 impl Joined {
     /// Adds a contact given at its meeting (`there`), and returns it at the program's
-    /// configuration, as in `row`.
+    /// configuration, with the geometry of `row`.
     pub fn push(
         all: &mut Vec<Self>,
         places: &[PlaceAt],

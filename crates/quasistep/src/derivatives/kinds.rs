@@ -121,9 +121,9 @@ pub enum DerivativeError {
     Length {
         /// Name of the vector.
         what: &'static str,
-        /// Its length.
+        /// Length found.
         got: usize,
-        /// The required length, or 0 if none is permitted.
+        /// Length required, or 0 if the vector must be empty.
         want: usize,
     },
     /// At this parameter value a pair's friction or compliance becomes nonzero, or its law changes.

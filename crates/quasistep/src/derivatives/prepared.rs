@@ -116,11 +116,11 @@ pub(super) struct Link {
     /// Index of the motion from which it starts, and the share up to which that is followed; `None`
     /// at the start of the step.
     pub(super) before: Option<(usize, f64)>,
-    /// Its share of the time step.
+    /// Share of the time step that the motion takes.
     pub(super) size: f64,
-    /// Its command, if it differs from the step's.
+    /// Command of the motion, if it differs from the step's.
     pub(super) told: Option<Told>,
-    /// For each of its contacts, the contact of the step's report with the same pair.
+    /// For each contact of the motion, the contact of the step's report with the same pair.
     pub(super) contacts: Vec<Option<usize>>,
 }
 

@@ -411,7 +411,7 @@ impl Second {
             if inertia.mass == 0.0 && inertia.inertia == Mat3::ZERO {
                 continue;
             }
-            // bodies of robots have no passive column
+            // bodies that no passive joint moves have no passive column
             let mut momentum = None;
             let first = trees.places_of(body).start;
             for (column, row) in self.rows(system, trees, kin, body, body) {

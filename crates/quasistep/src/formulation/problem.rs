@@ -64,7 +64,7 @@ pub(crate) struct Problem {
     pub supports: Vec<[f64; 3]>,
     /// Entries of the mass matrix in the cost, as row, column and value over dofs.
     pub inertia: Vec<(u32, u32, f64)>,
-    /// Scale of these entries.
+    /// Scales of the mass matrix, per block.
     pub mass_scales: MassScales,
     /// Compliant contacts. Each has one variable of its own, after those of joint friction.
     pub compliant_contacts: Vec<u32>,

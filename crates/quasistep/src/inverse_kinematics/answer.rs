@@ -41,7 +41,7 @@ impl Default for IkSettings {
     }
 }
 
-/// A configuration at which a frame is at its target.
+/// Result of inverse kinematics: a configuration at which the frame is at its target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IkAnswer {
     /// The configuration. Entries of joints that may not move are those of `q0`.
@@ -61,7 +61,7 @@ pub struct TooNear {
     pub a: String,
     /// Body B, `model/link`.
     pub b: String,
-    /// Their distance, in m; negative is an overlap.
+    /// Signed distance of the two bodies, in m; negative is an overlap.
     pub distance: f64,
     /// The smallest permitted distance, in m.
     pub avoid: f64,

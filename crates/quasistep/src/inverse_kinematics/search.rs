@@ -93,7 +93,7 @@ struct Program {
 
 /// Errors and merit of a configuration.
 struct Value {
-    /// Rotation error, then position error in chain lengths.
+    /// Rotation error in rad, then position error in chain lengths.
     e: [f64; 6],
     merit: f64,
 }

@@ -17,7 +17,7 @@ pub struct FrameTarget {
 pub enum Orientation {
     /// Any orientation.
     Free,
-    /// This rotation of the frame, R_WF.
+    /// The frame has this rotation `R_WF`.
     Fixed(Quat),
     /// One axis of the frame points along a direction; rotation about it is free.
     Axis {
