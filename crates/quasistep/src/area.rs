@@ -21,7 +21,6 @@ const ON_EDGE: f64 = 1e-8;
 /// Smallest spin radius of an area, relative to its size. A loaded corner has this radius, since a
 /// friction cone needs one. It is too small to matter physically, and far above the rounding of
 /// lever arms.
-/// above the rounding of levers.
 const LEAST: f64 = 1e-5;
 
 /// A polygon with at least this many corners, all on a circle, is treated as a disc. The second

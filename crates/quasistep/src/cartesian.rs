@@ -16,7 +16,6 @@
 //! [`Integration::Midpoint`](crate::Integration::Midpoint) measures the rotation error of its
 //! second solve at the end of the first solve's motion. It evaluates the spring at `s`, as it does
 //! springs of joints.
-//! led, and puts the spring at `s` as it does springs of joints.
 
 use crate::error::{StepError, SystemError};
 use crate::params::StepParams;

@@ -44,7 +44,6 @@ pub struct StepParams {
     /// Directions from which the edges of friction pyramids start. Default [`TangentAxes::Motion`].
     pub tangents: TangentAxes,
     /// Rate of a prescribed joint for a given command. Default [`PrescribedRate::Secant`].
-    /// [`PrescribedRate::Secant`].
     pub prescribed_rate: PrescribedRate,
     /// Integration of rotations over a step. Default [`Rotations::Exponential`].
     pub rotations: Rotations,

@@ -224,8 +224,8 @@ impl Scan {
         Ok(())
     }
 
-    /// For each pair whose contact a neighbouring shape overrides, keeps only the points that both
-    /// shapes permit.
+    /// For each pair whose contact a neighbouring shape overrides, replaces its points by the points
+    /// that both shapes permit.
     fn close_seams(&mut self, system: &System) {
         self.sides.clear();
         self.at_seams.clear();

@@ -23,11 +23,12 @@ use quasistep_solvers::Saturation;
 /// A row counts as dependent if elimination leaves at most this share of its largest entry.
 const ROUNDING: f64 = 1e-9;
 
-/// Factor on errors over lever arms in the tolerance on dependent rows. Rows that are dependent at
-/// zero error differ by the rotations that an error causes; errors add up around a linkage.
+/// Tolerance on dependent rows for a constraint error, in multiples of the error over the longest
+/// lever arm. Such an error rotates rows that are dependent at zero error, and around a linkage
+/// several rotations add up.
 const ERRORS: f64 = 10.0;
 
-/// Upper bound of that tolerance, as a share of a row's largest entry.
+/// Upper bound of the tolerance on dependent rows, as a share of a row's largest entry.
 const MOST_LOST: f64 = 0.1;
 
 /// A sum of terms of opposite sign has no correct digit below this share of them.

@@ -90,8 +90,8 @@ impl Derivatives {
         }
     }
 
-    /// Moves the force changes on dependent dofs (`d`) to the independent dofs, after the dependent
-    /// dofs' own motion.
+    /// Subtracts the change of the cost's gradient due to dependent dofs (`P · ties`) from the force
+    /// changes (`d`). Then moves the force changes of dependent dofs to the independent ones.
     pub(super) fn change_of_followers(&mut self, system: &System) {
         if self.constraints.is_empty() {
             return;

@@ -86,7 +86,7 @@ pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
 pub(crate) const REST: f64 = 1e-12;
 
 /// Smallest scale of a joint limit's row. It bounds the loss of accuracy where a limit is an angle
-/// away that is large beside the contact margin.
+/// away that is large compared with the contact margin.
 const FARTHEST: f64 = 1e-2;
 
 /// Scale of a joint limit's row at the distance `gap`. A limit farther away than the contact margin
