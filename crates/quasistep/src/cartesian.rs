@@ -323,13 +323,13 @@ pub(crate) fn springs_at(
 /// Gradient of a weighted generalised force of a spring with respect to its inputs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpringGradient {
-    /// With respect to a small motion of the body.
+    /// Gradient with respect to a small motion of the body.
     pub motion: SpatialForce,
-    /// With respect to the body's twist.
+    /// Gradient with respect to the body's twist.
     pub twist: SpatialForce,
-    /// With respect to the command: rotation and translation.
+    /// Gradient with respect to the command: rotation and translation.
     pub command: Six,
-    /// With respect to the time step, without the term of the impulse of a constant force.
+    /// Derivative with respect to the time step, without the term of the impulse of a constant force.
     pub time_step: f64,
 }
 

@@ -45,8 +45,8 @@ pub(crate) struct Bed {
     points: Vec<BedPoint>,
     /// Corners in order around the area, seen against the normal.
     around: Vec<usize>,
-    /// Ratio of a disc's area to its polygon's, also applied to squared distances from the mean; 1
-    /// if not a disc.
+    /// Ratio of a disc's area to its polygon's; 1 if not a disc. Distances from the mean scale with
+    /// its square root.
     stretch: f64,
 }
 

@@ -150,12 +150,12 @@ pub(super) fn rate_changes(
 
 /// Gradients to which [`gradient_of_rate_changes`] adds.
 pub(super) struct Weights<'a> {
-    /// With respect to the motion of bodies, and directly to `q`.
+    /// Gradients with respect to the motion of bodies, and directly to `q`.
     pub motion: &'a mut [SpatialForce],
     pub dq: &'a mut [f64],
-    /// With respect to changes of twists.
+    /// Gradient with respect to changes of twists.
     pub twist: &'a mut [SpatialForce],
-    /// With respect to known rates over dofs, and to the time step.
+    /// Gradients with respect to known rates over dofs, and to the time step.
     pub known: &'a mut [f64],
     pub time_step: &'a mut f64,
 }

@@ -28,11 +28,11 @@ type Velocities<'a, 'b> = Option<(&'a mut [f64], &'a mut StateRows<'b>)>;
 /// n_v`, `n_v × n_v`, `n_v × n_cmd_v`.
 #[derive(Debug)]
 pub struct StateRows<'a> {
-    /// With respect to the configuration, in its tangent space.
+    /// Jacobian with respect to the configuration, in its tangent space, `n_v × n_v`.
     pub by_q: &'a mut [f64],
-    /// With respect to the velocity; zero for steps that start from rest.
+    /// Jacobian with respect to the velocity, `n_v × n_v`; zero for steps that start from rest.
     pub by_v: &'a mut [f64],
-    /// With respect to the command, in its tangent space.
+    /// Jacobian with respect to the command, in its tangent space, `n_v × n_cmd_v`.
     pub by_q_cmd: &'a mut [f64],
 }
 
