@@ -389,7 +389,7 @@ impl Scan {
         self.has_points(pair) || self.at_seam(pair).is_some()
     }
 
-    /// All pairs that are near or were added, ascending, with a lower bound of their distance, in
+    /// All pairs that are near or were added as meetings, ascending, with a lower bound of their distance, in
     /// m; −∞ if unknown.
     pub fn distances(&self) -> impl Iterator<Item = ((u32, u32), f64)> {
         let pair = |p: &NearPoint| (p.geom_a, p.geom_b);

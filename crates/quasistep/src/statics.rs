@@ -74,7 +74,7 @@ impl From<ParamError> for StaticsError {
 pub struct HeldWrench {
     /// Largest factor found under which the system comes to rest.
     pub held: f64,
-    /// Smallest factor found under which it does not; infinite if `held` is the largest factor
+    /// Smallest factor found under which the system does not come to rest; infinite if `held` is the largest factor
     /// allowed.
     pub lost: f64,
     /// Configuration at rest under `held`.

@@ -23,7 +23,7 @@ use quasistep_solvers::{ConeProgram, CoulombSolution, FrictionProgram, Outcome, 
 /// Point at which the friction of areas acts.
 #[derive(Debug, Default)]
 pub(crate) enum Pressing {
-    /// At the centre of pressure found by a first solve: the rule of a step.
+    /// At the centre of pressure that a first solve finds. Steps use this variant.
     #[default]
     Found,
     /// At the centroid, as under uniform pressure.
