@@ -29,7 +29,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         tell!("warning: {warning}");
     }
 
-    // is the step problem well posed at the start? take one step and see
+    // try the first step: is its program well posed at the start?
     let first = scene.first_step().map_err(|e| {
         Failure::world(format!("{}: the first step cannot be taken: {e}", scene.name))
     })?;
@@ -56,7 +56,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What random configurations show, and the lines of a scene that follow from it.
+/// Prints which links overlap in random configurations, and the scene lines that exclude them.
 fn tell_self_collisions(found: &SelfCollisions) {
     let SelfCollisions { configurations, always, never, sometimes } = found;
     say!("  of {configurations} random configurations, pairs of links overlap:");
@@ -76,14 +76,14 @@ fn tell_self_collisions(found: &SelfCollisions) {
     }
 }
 
-/// Says from when to when the scene's answers are the only ones.
+/// Prints the time spans in which the scene's solutions are unique.
 fn uniqueness(scene: &Scene, quiet: bool) -> Result<(), Failure> {
     if scene.params.formulation.friction == FrictionLaw::Convex {
         return Err(Failure::usage(
             "--uniqueness speaks of exact Coulomb friction; add --friction exact",
         ));
     }
-    // times with the same answer are one line, told as soon as there is another
+    // consecutive steps with equal results form one line, printed when the result changes
     let mut spans = Spans::default();
     let mut told = 0;
     let mut tell_up_to = |spans: &[Span]| {

@@ -1,4 +1,4 @@
-//! CPU time of this thread: the engine measures its stages with it.
+//! CPU time of this thread, with which the engine measures its stages.
 
 /// CPU time that this thread has used, in ns.
 #[cfg(unix)]
@@ -7,7 +7,7 @@ pub fn thread_cpu_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Wall time since the first call, in ns: the nearest thing where CPU time is not to be had.
+/// Wall time since the first call, in ns, on systems without a clock of CPU time.
 #[cfg(not(unix))]
 pub fn thread_cpu_ns() -> u64 {
     use std::sync::OnceLock;

@@ -5,7 +5,7 @@ use crate::{ConvertArgs, NewArgs, new};
 use quasistep_scene::Scene;
 use std::path::Path;
 
-/// The text of a scene file; none of a file of models, which has no `models` key of its own.
+/// Text of a scene file; `None` for a file of models, which has no `models` key.
 fn scene_text(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let yaml = path.extension().is_some_and(|e| e == "yml" || e == "yaml");

@@ -1,9 +1,9 @@
-//! How a command ends when it cannot do what was asked.
+//! Errors that end a command.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// One sentence for people and the exit code that goes with it.
+/// An error message and its exit code.
 #[derive(Debug)]
 pub struct Failure {
     text: String,
@@ -11,27 +11,27 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The user's mistake: a file, a key or an argument. Nothing was written.
+    /// An error of the user: a file, a key or an argument. Nothing was written.
     pub fn usage(text: impl fmt::Display) -> Self {
         Self { text: text.to_string(), code: 2 }
     }
 
-    /// The world's answer: a step could not be solved. What was written stays.
+    /// A step could not be solved. Files written so far are kept.
     pub fn world(text: impl fmt::Display) -> Self {
         Self { text: text.to_string(), code: 1 }
     }
 
-    /// The files could not be written: those of the run before are as they were.
+    /// Files could not be written. Those of the last run are unchanged.
     pub fn files(text: impl fmt::Display) -> Self {
         Self { text: text.to_string(), code: 3 }
     }
 
-    /// The user asked for the end: the files up to there are whole.
+    /// The user interrupted the command. Files are complete up to that point.
     pub fn interrupted(text: impl fmt::Display) -> Self {
         Self { text: text.to_string(), code: crate::interrupt::EXIT_CODE }
     }
 
-    /// With a remark behind it.
+    /// Appends a remark to the message.
     pub fn with(self, remark: &str) -> Self {
         Self { text: format!("{} ({remark})", self.text), ..self }
     }

@@ -1,19 +1,20 @@
-//! Ctrl-C and `kill`: a run ends after its step, and its files are whole. The second time the program ends at once.
+//! Ctrl-C and `kill`: the run ends after its present step, with complete files. A second signal
+//! ends the program at once.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Exit code of a program that Ctrl-C ended.
+/// Exit code after Ctrl-C.
 pub const EXIT_CODE: u8 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the program was asked to stop since it listens.
+/// True if the program was asked to stop since [`listen`] was called.
 pub fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Listens from here on.
+/// Installs the signal handler.
 pub fn listen() {
     static LISTENS: OnceLock<()> = OnceLock::new();
     LISTENS.get_or_init(|| {
@@ -22,7 +23,7 @@ pub fn listen() {
                 std::process::exit(EXIT_CODE.into());
             }
         };
-        // without a handler the signal ends the program: its files are readable all the same
+        // without a handler the signal ends the program at once; its files remain readable
         if let Err(e) = ctrlc::set_handler(ask) {
             tell!("warning: Ctrl-C ends the run without its last files: {e}");
         }

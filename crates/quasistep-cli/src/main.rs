@@ -1,11 +1,11 @@
-//! The `quasistep` command: arguments in, words and files out. No mathematics.
+//! The `quasistep` command: reads arguments, writes text and files. No mathematics.
 //!
-//! Exit code 0: done. 1: the world's answer (a step could not be solved, and files up to there stay; a fact
-//! does not hold, with `--strict`).
-//! 2: the user's mistake (file, key, argument; nothing is written). 3: files could not be written; those of the run before
-//! are as they were. 130: interrupted, with whole files up to there.
+//! Exit code 0: success. 1: a step could not be solved (files written so far are kept), or a fact
+//! does not hold with `--strict`. 2: an error of the user in a file, key or argument (nothing is
+//! written). 3: files could not be written (those of the last run are unchanged). 130: interrupted
+//! (files are complete up to that point).
 
-// its macros are for the others
+// first, since the other modules use its macros
 #[macro_use]
 mod say;
 
@@ -263,7 +263,7 @@ struct Changes {
 }
 
 impl Changes {
-    /// The changes as `(dotted key, value)`, in the order given.
+    /// The changes as `(dotted key, value)`, in the order of the arguments.
     fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
         let mut pairs = Vec::new();
         for (key, value) in [

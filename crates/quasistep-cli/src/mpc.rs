@@ -38,7 +38,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
         ControlFlow::Continue(())
     });
     bar.finish_and_clear();
-    // what does not fit is found before the first step
+    // a task that does not fit is reported before the first step
     let run = run.map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
 
     let place = folder.place();

@@ -17,7 +17,7 @@ pub fn new(arguments: &NewArgs, quiet: bool) -> Result<(), Failure> {
         Some(model) => scene_of_model(model, folder).map_err(Failure::usage)?,
         None => FIRST_SCENE.to_owned(),
     };
-    // it must be readable where it will stand
+    // check that the scene can be read from its new place
     let scene = Scene::parse(&text, &out.display().to_string(), "scene", folder, &[])
         .map_err(Failure::usage)?;
     for warning in &scene.warnings {
@@ -32,7 +32,7 @@ pub fn new(arguments: &NewArgs, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a file that must not exist, and the folders above it.
+/// Writes a file that must not exist yet, and creates the folders above it.
 pub fn write(out: &Path, text: &str) -> Result<(), Failure> {
     let fail = |e: std::io::Error| {
         let hint = match e.kind() {

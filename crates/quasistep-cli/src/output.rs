@@ -28,23 +28,26 @@ pub struct Output {
     open: bool,
 }
 
-/// Memory for the frames that pictures are drawn from, in bytes: that of 2000 frames of a pile with 900 contacts.
+/// Memory limit for the frames from which plots and pages are made, in bytes: 2000 frames of a pile
+/// with 900 contacts.
 const MEMORY_OF_PICTURES: usize = 512_000_000;
 
 impl Output {
-    /// Begins the files that grow with a run.
+    /// Opens the files that grow during a run.
     pub fn stream(&self, place: &Path, scene: &Scene, head: &Recording) -> Result<Stream, Failure> {
         Stream::start(place, scene, head, self.every as usize, self.csv)
     }
 
-    /// Draws the plots and the page of the recording in `place`, whose folder is called `dir`; whether there is a page.
+    /// Writes plots and page from the recording in `place`, whose final folder is `dir`. Returns
+    /// true if there is a page.
     pub fn draw(&self, place: &Path, dir: &Path, quiet: bool) -> Result<bool, Failure> {
         let recording = read_for_pictures(&place.join("recording.qsr"), quiet)?;
         write_plots(place, &recording, quiet)?;
         self.page(place, &recording, dir, quiet)
     }
 
-    /// Writes the recording, the tables if they are wanted, the plots and the page into `place`; whether there is a page.
+    /// Writes the recording, the tables if requested, the plots and the page into `place`. Returns
+    /// true if there is a page.
     pub fn write(
         &self,
         place: &Path,
@@ -73,7 +76,7 @@ impl Output {
         if self.no_page {
             return Ok(false);
         }
-        // a build without npm has no page: the run is done all the same
+        // a build without npm has no page; the run itself is complete
         if !quasistep_view::has_page() {
             tell!(
                 "warning: no page was written: install npm, build again, then `quasistep view {}`",
@@ -85,7 +88,7 @@ impl Output {
         Ok(true)
     }
 
-    /// Says where the files are, and opens the page if that is wanted.
+    /// Prints where the files are, and opens the page if requested.
     pub fn tell(&self, dir: &Path, page: Option<&Path>, quiet: bool) {
         if quiet {
         } else if let Some(page) = page {
@@ -100,7 +103,7 @@ impl Output {
     }
 }
 
-/// Shows a page in the browser; a machine without one is told the path.
+/// Opens a page in the browser, or prints its path if there is none.
 pub fn open(page: &Path) {
     let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
     if let Err(e) = open::that_detached(&page) {
@@ -108,7 +111,8 @@ pub fn open(page: &Path) {
     }
 }
 
-/// Reads a recording, of a very long one every second, fourth, … frame, and says so; also where it was cut off.
+/// Reads a recording for plots and pages. Of a very long one it reads every second, fourth, … frame
+/// and prints a note. It also prints where a recording was cut off.
 pub fn read_for_pictures(path: &Path, quiet: bool) -> Result<Recording, Failure> {
     let reading = Wait::new("reading recording.qsr", quiet);
     let read = Recording::read_within(path, MEMORY_OF_PICTURES);
@@ -120,7 +124,7 @@ pub fn read_for_pictures(path: &Path, quiet: bool) -> Result<Recording, Failure>
     Ok(recording)
 }
 
-/// Says how a recording ended, if that was early.
+/// Prints how a recording ended, if it ended early.
 pub fn tell_end(recording: &Recording) {
     if let Finish::Stopped { reason } = &recording.finish {
         let end = recording.frames.last().map_or(0.0, |frame| frame.t);
@@ -128,7 +132,8 @@ pub fn tell_end(recording: &Recording) {
     }
 }
 
-/// Writes `states.csv` and `contacts.csv` of the recording at `path` into `dir`, in little memory.
+/// Writes `states.csv` and `contacts.csv` of the recording at `path` into `dir`, frame by frame in
+/// bounded memory.
 pub fn write_tables(dir: &Path, path: &Path, quiet: bool) -> Result<(), Failure> {
     let _wait = Wait::new("writing states.csv and contacts.csv", quiet);
     let table =
@@ -158,14 +163,14 @@ pub fn write_tables(dir: &Path, path: &Path, quiet: bool) -> Result<(), Failure>
     })
 }
 
-/// Writes `plots/` into `dir`.
+/// Writes the folder `plots/` into `dir`.
 pub fn write_plots(dir: &Path, recording: &Recording, quiet: bool) -> Result<(), Failure> {
     let _wait = Wait::new("drawing the plots", quiet);
     quasistep_view::write_plots(recording, &dir.join("plots")).map_err(Failure::files)?;
     Ok(())
 }
 
-/// Writes a page, and says what it had no room for.
+/// Writes a page, and prints which parts it has no room for.
 pub fn write_page(recording: &Recording, page: &Path, quiet: bool) -> Result<(), Failure> {
     let left_out = {
         let _wait = Wait::new("writing the page", quiet);

@@ -26,12 +26,12 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     }
     let scene = load(arguments, &changes, quiet)?;
     let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
-    // a folder that cannot be written is found out now
+    // open the folder first, so that an unwritable one is reported before the run
     let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
     if !quiet {
         introduce(&scene);
     }
-    // facts speak of the scene as it was written
+    // facts refer to the scene without changes
     let watches_facts = changes.is_empty();
     let course = follow(&scene, &folder, &arguments.output, watches_facts, quiet)?;
     let page = finish(arguments, &scene, folder, &dir, &course, quiet)?;
@@ -74,7 +74,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The scene, if it can be run with these arguments.
+/// Loads the scene, with changes, if it can be run with these arguments.
 fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Result<Scene, Failure> {
     let loading = Wait::new("reading the scene", quiet);
     let scene = Scene::load_with(&arguments.scene, changes).map_err(Failure::usage)?;
@@ -110,19 +110,19 @@ fn introduce(scene: &Scene) {
     }
 }
 
-/// What a run came to, but for its frames.
+/// Results of a run, without its frames.
 struct Course {
     state: State,
     tally: Tally,
     spans: Spans,
     seconds: Seconds,
     facts: Vec<FactResult>,
-    /// Why it ended early.
+    /// Reason for an early end.
     stopped: Option<String>,
     interrupted: bool,
 }
 
-/// Takes the steps, and writes their frames as they come.
+/// Takes all steps, and writes each frame as it is computed.
 fn follow(
     scene: &Scene,
     folder: &RunFolder,
@@ -186,7 +186,7 @@ fn stopped(error: Option<&StepError>, interrupted: bool) -> Option<String> {
     }
 }
 
-/// Writes what is known at the end, and moves all files to where they belong; the path of the page.
+/// Writes the final files and moves all files to their folder. Returns the path of the page.
 fn finish(
     arguments: &RunArgs,
     scene: &Scene,
@@ -258,7 +258,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
             most.share
         );
     }
-    // lower than what counts as an overlap it is nothing to look at
+    // heights below the overlap threshold are not worth a warning
     if let Some(float) = tally.float().filter(|f| f.height > 1e-3 * scene.params.max_overlap) {
         let [a, b] = float.bodies.map(name);
         say!(
@@ -308,7 +308,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     }
 }
 
-/// How many of the scene's own facts hold, and which do not.
+/// Prints how many of the scene's facts hold, and which do not.
 fn print_facts(results: &[FactResult]) {
     if results.is_empty() {
         return;
@@ -320,7 +320,7 @@ fn print_facts(results: &[FactResult]) {
     }
 }
 
-/// A bar on standard error, if that is a terminal.
+/// A progress bar on standard error, if that is a terminal.
 pub fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
     if quiet || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

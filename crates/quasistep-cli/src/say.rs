@@ -1,11 +1,12 @@
-//! Words for people, on standard output and standard error. Where nobody takes them, as behind `| head`, the work goes on.
+//! Messages on standard output and standard error. If nobody reads them, as behind `| head`, the
+//! work continues.
 
 use crate::failure::Failure;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// Why standard output takes no more.
+/// First error of writing to standard output.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Prints a line on standard output.
@@ -28,12 +29,13 @@ pub fn out(words: fmt::Arguments<'_>, end: &str) {
     }
 }
 
-/// Prints on standard error; where that is full or closed, nobody can be told.
+/// Prints on standard error; an error of writing is ignored.
 pub fn aside(words: fmt::Arguments<'_>, end: &str) {
     let _ = write!(io::stderr().lock(), "{words}{end}");
 }
 
-/// What was printed stands where it belongs, or its reader has gone.
+/// Flushes standard output. Returns an error if output was lost, unless its reader has closed the
+/// pipe.
 pub fn end() -> Result<(), Failure> {
     let flushed = io::stdout().lock().flush().err();
     let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take().or(flushed);

@@ -1,14 +1,15 @@
-//! Sizes that are more likely a slip than meant.
+//! Confirmation of sizes that are probably a typing error.
 
 use crate::failure::Failure;
 use std::io::{IsTerminal, Write};
 
-/// Steps of a run above which the user is asked: an hour at a millisecond a step.
+/// Number of steps above which a confirmation is required: an hour at a millisecond per step.
 pub const MANY_STEPS: usize = 3_600_000;
-/// Points of a cloud above which the user is asked: 0.5 GB of memory.
+/// Number of points of a cloud above which a confirmation is required: 0.5 GB of memory.
 pub const MANY_POINTS: usize = 10_000_000;
 
-/// Asks whether `count` of `what` are meant if they are more than `many`. Where nobody can answer, it needs `--yes`.
+/// Asks for a confirmation if `count` of `what` exceeds `many`. Without a terminal, `--yes` is
+/// required.
 pub fn confirm(count: usize, many: usize, what: &str, yes: bool) -> Result<(), Failure> {
     if count <= many || yes {
         return Ok(());

@@ -1,15 +1,15 @@
-//! Whether answers were the only ones, from when to when.
+//! Time spans with equal uniqueness of solutions.
 
 use quasistep::Uniqueness;
 use std::fmt::Write as _;
 
-/// Steps one after another with the same answer.
+/// Consecutive steps grouped into spans of equal uniqueness.
 #[derive(Default)]
 pub struct Spans {
     all: Vec<Span>,
 }
 
-/// From the end of the first step to that of the last, in s, and what was said of the motion and of the forces.
+/// Ends of the first and of the last step, in s, and the results for motion and forces as text.
 pub struct Span {
     pub from: f64,
     pub to: f64,
@@ -18,7 +18,8 @@ pub struct Span {
 }
 
 impl Spans {
-    /// Adds a step that ended at `t`; none if it took its fallback or had no exact friction.
+    /// Adds a step that ended at `t`. `answer` is `None` for a step with a fallback or without
+    /// exact friction.
     pub fn push(&mut self, t: f64, answer: Option<&Uniqueness>) {
         let said = answer.map(|a| a.texts().map(String::from).into());
         let (motion, forces) = said.unwrap_or_else(|| {
@@ -30,12 +31,12 @@ impl Spans {
         }
     }
 
-    /// All of them, in order.
+    /// All spans, in order.
     pub fn all(&self) -> &[Span] {
         &self.all
     }
 
-    /// The table `from,to,motion,forces` in s and words.
+    /// CSV table `from,to,motion,forces`: times in s, results as text.
     pub fn csv(&self) -> String {
         let mut text = String::from("from_s,to_s,motion,forces\n");
         for span in &self.all {

@@ -1,4 +1,4 @@
-//! The files that grow while a run goes on: recording, tables, and a summary of how far it has come.
+//! Files that grow during a run: recording, tables, and a summary of its progress.
 
 use crate::failure::Failure;
 use quasistep_record::{
@@ -11,21 +11,21 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A run that is killed loses no more than this, and the block of frames at which it was.
+/// Interval between flushes. A killed run loses at most this time and its current block of frames.
 const BETWEEN_FLUSHES: Duration = Duration::from_secs(1);
 
 type Out = BufWriter<File>;
 
-/// Writes frames as they come.
+/// Writes frames as they are computed.
 pub struct Stream {
     place: PathBuf,
     recording: RecordingWriter<Out>,
     tables: Option<(StatesCsv<Out>, ContactsCsv<Out>)>,
-    /// Every so many frames are kept.
+    /// Every `every`-th frame is kept.
     every: usize,
-    /// Frames that came.
+    /// Number of frames received.
     n_frames: usize,
-    /// The newest frame, if it is not among those kept.
+    /// The newest frame, if it is not kept.
     last: Option<Frame>,
     flushed: Instant,
     scene: String,
@@ -33,7 +33,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Begins the files of a run in a folder; `head` is its recording without frames.
+    /// Opens the files of a run in a folder; `head` is its recording without frames.
     pub fn start(
         place: &Path,
         scene: &Scene,
@@ -73,7 +73,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Takes the next frame.
+    /// Adds the next frame.
     pub fn push(&mut self, frame: Frame) -> Result<(), Failure> {
         let t = frame.t;
         let is_kept = self.n_frames.is_multiple_of(self.every);
@@ -105,7 +105,7 @@ impl Stream {
             .map_err(|(name, e)| self.unwritable(name, &e))
     }
 
-    /// Ends the files.
+    /// Completes and closes the files.
     pub fn finish(mut self, finish: &Finish) -> Result<(), Failure> {
         if let Some(frame) = self.last.take() {
             self.write(frame)?;
@@ -117,7 +117,7 @@ impl Stream {
             .map_err(|e| unwritable(&place.join("recording.qsr"), &e))
     }
 
-    /// `summary.json` of a run that goes on, up to a time in s to which its recording is written.
+    /// Writes `summary.json` of an unfinished run. Its recording is written up to the time `t` (s).
     fn tell_progress(&self, t: f64) -> Result<(), Failure> {
         let summary = json!({
             "scene": self.scene,

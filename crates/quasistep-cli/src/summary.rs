@@ -1,17 +1,17 @@
-//! `summary.json`: what a run was and how good it was.
+//! `summary.json`: parameters and results of a run.
 
 use quasistep::{Answers, CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
 use quasistep_scene::{CloudReport, Scene, step_words};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Seconds that a run took.
+/// Durations of the parts of a run, in s.
 pub struct Seconds {
     pub wall: f64,
     pub cpu: f64,
 }
 
-/// The summary of a run up to a time in s; `stopped` is the reason if it ended early.
+/// Summary of a run up to a time in s; `stopped` is the reason for an early end.
 pub fn summary(
     scene: &Scene,
     tally: &Tally,
@@ -121,7 +121,7 @@ pub fn summary(
     })
 }
 
-/// A number, or the word `inf`: JSON has no number without bound.
+/// A number, or the string `inf`, since JSON has no infinity.
 fn bound(x: f64) -> Value {
     if x == f64::INFINITY { json!("inf") } else { json!(x) }
 }

@@ -35,7 +35,7 @@ pub fn view(
     Ok(())
 }
 
-/// The page and the plots of a run, anew: of the finished one in a folder, else of one that was killed or goes on.
+/// Writes page and plots of a run again. A folder without a finished run shows an unfinished one.
 fn finished(dir: &Path, out: Option<&Path>, csv: bool, quiet: bool) -> Result<PathBuf, Failure> {
     RunFolder::settle_if_free(dir).map_err(Failure::files)?;
     let unfinished = RunFolder::unfinished(dir);
@@ -69,7 +69,7 @@ fn finished(dir: &Path, out: Option<&Path>, csv: bool, quiet: bool) -> Result<Pa
     Ok(page)
 }
 
-/// The page of a scene as it starts.
+/// Writes the page of a scene at its start.
 fn start_of(file: &Path, out: Option<&Path>, quiet: bool) -> Result<PathBuf, Failure> {
     let reading = Wait::new("reading the scene", quiet);
     let scene = Scene::load(file).map_err(Failure::usage)?;

@@ -1,4 +1,4 @@
-//! A sign of life while something takes its time.
+//! A progress message during long operations.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -6,10 +6,11 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Waits shorter than this are no waits to a person.
+/// Operations shorter than this show no message.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Shows what is being done on standard error, if that is a terminal, from half a second on until it is dropped.
+/// Shows the current operation on standard error, if that is a terminal, from half a second on
+/// until it is dropped.
 pub struct Wait(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Wait {

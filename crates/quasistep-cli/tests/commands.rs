@@ -1,4 +1,4 @@
-//! The commands as a person runs them: words, files, exit codes.
+//! The commands as a user runs them: messages, files, exit codes.
 #![allow(missing_docs)]
 
 mod common;
@@ -45,7 +45,7 @@ fn run_leaves_the_promised_files() {
         assert!(!summary[key].is_null(), "summary.json has no `{key}`");
     }
     assert_eq!(summary["steps"], 35);
-    // in the scene grammar's own words
+    // parameters have the names of the scene grammar
     assert_eq!(summary["parameters"]["friction"], "convex");
     assert_eq!(summary["parameters"]["cone"], 2);
     assert_eq!(summary["parameters"]["inertia"], "none");
@@ -53,7 +53,7 @@ fn run_leaves_the_promised_files() {
     assert!(summary["worst_residual"]["force_balance_N"].as_f64().unwrap() < 1e-9);
     assert!(out.0.join("plots/joints.svg").is_file());
 
-    // the pictures can be made again from what was written
+    // plots and page can be made again from the written files
     std::fs::remove_file(out.0.join("view.html")).unwrap();
     ends(&quasistep(&["view", out.text()]), 0);
     assert!(out.0.join("view.html").is_file());
@@ -83,7 +83,7 @@ fn short_options_change_the_scene() {
     assert_eq!(out.read("states.csv").lines().count(), 22);
 }
 
-/// A mistake: one line with its place, exit code 2, nothing written.
+/// An error of the user gives one line with its place and exit code 2; nothing is written.
 #[test]
 fn mistakes_write_nothing() {
     let out = Folder::new("mistake");
@@ -108,7 +108,7 @@ fn mistakes_write_nothing() {
     ends(&quasistep(&["run"]), 2);
 }
 
-/// What a run leaves is bounded, and can be made smaller still; nothing of an earlier run stays beside it.
+/// Output files follow the options, and no file of an earlier run remains beside them.
 #[test]
 fn output_is_what_was_asked_for() {
     let out = Folder::new("output");
@@ -126,10 +126,10 @@ fn output_is_what_was_asked_for() {
     let kept = Recording::read(&out.0.join("recording.qsr")).unwrap();
     let want: Vec<_> = [0, 10, 20, 30, 35].map(|k| all.frames[k].clone()).to_vec();
     assert_eq!(kept.frames, want);
-    // the summary speaks of all steps
+    // the summary counts all steps
     let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
     assert_eq!(summary["steps"], 35);
-    // tables can be made later
+    // tables can be written later
     ends(&quasistep(&["view", out.text(), "--csv"]), 0);
     assert_eq!(out.read("states.csv").lines().count(), 1 + 5);
     assert!(has("view.html"));
@@ -144,7 +144,7 @@ fn strict_makes_facts_count() {
     std::fs::create_dir_all(&out.0).unwrap();
     let scene = |bound: &str| {
         let file = out.0.join("scene.yml");
-        // a model of one body is named by itself
+        // a model with one body may be named instead of the body
         let text = format!(
             "\
 step: {{size: 0.1, duration: 0.2, inertia: mass}}
@@ -173,7 +173,8 @@ facts:
     assert!(errors.contains("1 of 2 facts do not hold"), "{errors}");
 }
 
-/// Sizes that look like a slip need a flag where nobody can answer; signs and zeros are told by their key.
+/// Absurd sizes require `--yes` without a terminal. Wrong signs and zeros are reported with their
+/// key.
 #[test]
 fn absurd_sizes_are_no_endless_runs() {
     let out = Folder::new("absurd");
@@ -201,7 +202,8 @@ fn absurd_sizes_are_no_endless_runs() {
     }
 }
 
-/// All mistakes of a file are told in one run, each with its line, none twice, no consequence of another.
+/// All errors of a file are reported in one run, each once and with its line, without consequential
+/// errors.
 #[test]
 fn several_mistakes_are_told_at_once() {
     let folder = Folder::new("mistakes");
@@ -236,7 +238,7 @@ facts:
         );
     }
     assert_eq!(lines.len(), told.len(), "{errors}");
-    // one mistake is one line
+    // one error gives one line
     let text = "step: {duration: 1}\nmodels:\n  a: {shape: {sphere: {radius: -1}}, mass: 1}\nfacts:\n  - {at: 0, \
                 coordinate: a.x, value: 0, tolerance: 1}\n";
     std::fs::write(&file, text).unwrap();
@@ -254,7 +256,7 @@ fn shells_can_complete() {
     }
 }
 
-/// With `--strict` the convex step does not stand in unasked where exact friction found no answer.
+/// With `--strict`, a convex fallback for exact friction is an error unless the scene requests it.
 #[test]
 fn strict_refuses_what_stands_in() {
     let out = Folder::new("stand_in");
@@ -272,7 +274,7 @@ fn strict_refuses_what_stands_in() {
     }
 }
 
-/// Scenes of former versions get today's words, whether they are written as YAML or as JSON.
+/// `convert` updates scenes of former versions to the present keys, for YAML and JSON files.
 #[test]
 fn convert_renews_scenes() {
     let out = Folder::new("renew");
@@ -290,14 +292,14 @@ fn convert_renews_scenes() {
     }
 }
 
-/// Words agree with their numbers.
+/// Messages use singular and plural correctly.
 #[test]
 fn one_is_not_many() {
     let (said, _) = ends(&quasistep(&["check", "scenes/fence_particle.yml"]), 0);
     assert!(!said.contains(" 1 bodies") && !said.contains(" 1 dofs"), "{said}");
 }
 
-/// The world's answer: exit code 1, the files up to there and the reason stay.
+/// An unsolvable step gives exit code 1. The files up to it and the reason are kept.
 #[test]
 fn an_unsolvable_step_keeps_what_was_done() {
     let out = Folder::new("stopped");
@@ -317,7 +319,7 @@ fn check_says_what_a_scene_contains() {
     for words in ["69 dofs", "9 actuated", "60 passive", "22 shapes", "certified", "ok"] {
         assert!(said.contains(words), "no `{words}` in:\n{said}");
     }
-    // pads far away and no inertia: nothing says how fast the body falls
+    // pads far away and no inertia: the speed of the falling body is undetermined
     let away =
         ["models.left.joint.0.start=-0.2", "models.right.joint.0.start=0.2", "step.inertia=none"];
     let mut arguments = vec!["check", "scenes/pinch.yml"];
@@ -342,7 +344,7 @@ fn check_says_what_is_unique() {
     assert!(errors.contains("--friction exact"), "{errors}");
 }
 
-/// What a run says of uniqueness is in its files: words by span, and step by step in the recording.
+/// The uniqueness results of a run are in its files: spans as text, and each step in the recording.
 #[test]
 fn a_run_keeps_what_it_says_of_uniqueness() {
     let out = Folder::new("unique");
@@ -354,16 +356,16 @@ fn a_run_keeps_what_it_says_of_uniqueness() {
     let recording = Recording::read(&out.0.join("recording.qsr")).unwrap();
     let answers: Vec<_> = recording.frames.iter().filter_map(|f| f.uniqueness.as_ref()).collect();
     assert_eq!(answers.len(), 30);
-    // while the fence is away the particle may go anywhere, then along the fence
+    // while the fence is away the particle may move anywhere, later only along the fence
     assert!(answers.windows(2).any(|pair| pair[0] != pair[1]), "{:?}", answers[0]);
     let MotionUniqueness::Free { bodies, direction } = &answers[29].motion else {
         panic!("{:?}", answers[29]);
     };
     assert_eq!(bodies.first().copied(), recording.body("particle/particle"));
     assert_eq!(direction[0].0, "particle.y");
-    // pictures are made again from it
+    // plots and page can be made again from the recording
     ends(&quasistep(&["view", out.text()]), 0);
-    // and without the question there is none
+    // without the option there are no uniqueness results
     let plain = Folder::new("plain");
     let run =
         ["run", "scenes/fence_particle.yml", "-o", plain.text(), "--set", "step.duration=0.3"];
@@ -402,7 +404,7 @@ fn figures_are_listed_and_made() {
     ] {
         assert!(out.0.join(file).is_file(), "no {file}");
     }
-    // every published number of the gripper, of the fence and the particle is met
+    // every published number of the gripper, and of the fence and the particle, is reproduced
     let numbers = ["pang21_gripper_numbers.csv", "trinkle05_sec5_numbers.csv"].map(|f| out.read(f));
     for line in numbers.iter().flat_map(|text| text.lines().skip(1)) {
         let numbers: Vec<f64> =
@@ -433,7 +435,7 @@ fn sample_writes_the_cloud_of_a_body() {
     let scene = "scenes/models/clouds/rabbit.yml";
     let (said, _) = ends(&quasistep(&["sample", scene, "rabbit", "-n", "992", "-o", name]), 0);
     assert!(said.contains("992 points"), "{said}");
-    // the shipped cloud is what this command writes
+    // this command reproduces the shipped point cloud
     let root = root();
     let shipped = std::fs::read_to_string(root.join("scenes/models/clouds/rabbit.ply")).unwrap();
     assert_eq!(out.read("rabbit.ply"), shipped);
@@ -468,7 +470,7 @@ fn a_robot_file_is_enough() {
     ends(&quasistep(&["new", robot, "-o", scene]), 0);
     let text = folder.read("scene.yml");
     assert!(text.contains("iiwa7.urdf") && text.contains("stiffness"), "{text}");
-    // what exists stays
+    // an existing file is not overwritten
     let (_, errors) = ends(&quasistep(&["new", robot, "-o", scene]), 2);
     assert!(errors.contains("exists already"), "{errors}");
     assert_eq!(folder.read("scene.yml"), text);
@@ -489,7 +491,8 @@ fn a_first_scene_runs_as_it_is_written() {
     assert!(said.contains("facts: 2 of 2 hold") && errors.is_empty(), "{said}{errors}");
 }
 
-/// What is made of meshes is kept: the same results with an empty folder, a full one, a broken one and none.
+/// The cache of convex decompositions does not change results: an empty, full, damaged or missing
+/// folder gives the same.
 #[test]
 fn a_cache_of_meshes_changes_no_result() {
     let folder = Folder::new("mesh-cache");
@@ -539,7 +542,7 @@ fn a_cache_of_meshes_changes_no_result() {
     let first = kept();
     assert!(first.len() == 1 && first[0].1.len() > 1000, "{first:?}");
     assert_eq!(run(place), without);
-    // cut short, foreign, with a bit that fell over: ignored and written again
+    // a truncated, foreign or corrupted cache file is ignored and written again
     let whole = &first[0].1;
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 1;
@@ -548,7 +551,7 @@ fn a_cache_of_meshes_changes_no_result() {
         assert_eq!(run(place), without);
         assert!(kept() == first);
     }
-    // it is read, not only written: the hulls of another ring under the name of this one are taken as they are
+    // the cache is really read: hulls of another ring stored under this ring's name are used
     let other = scene.replace("0.01,", "0.02,");
     std::fs::write(folder.0.join("scene.yml"), other).unwrap();
     let coarse = run(place);
@@ -557,13 +560,13 @@ fn a_cache_of_meshes_changes_no_result() {
     let new = second.iter().find(|(file, _)| *file != first[0].0).unwrap();
     std::fs::write(&new.0, whole).unwrap();
     assert_eq!(run(place), without);
-    // a place that cannot be written: a file is no folder
+    // an unwritable cache: its path is a file, not a folder
     let blocked = folder.0.join("ring.obj");
     std::fs::write(folder.0.join("scene.yml"), scene).unwrap();
     assert_eq!(run(blocked.to_str().unwrap()), without);
 }
 
-/// A program `xacro` that does not end, or does not end to write: an error, soon.
+/// A `xacro` program that does not end, or writes without end, gives an error soon.
 #[cfg(unix)]
 #[test]
 fn a_xacro_without_an_end_is_stopped() {
@@ -590,8 +593,8 @@ fn a_xacro_without_an_end_is_stopped() {
     }
 }
 
-/// `quasistep check … | head -1`, and a disk without room for what is printed: no command panics, and none stops before its
-/// files are written.
+/// With `quasistep check … | head -1`, or a full disk for standard output, no command panics, and
+/// every command writes its files.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_nobody_takes_is_no_panic() {
@@ -635,7 +638,7 @@ fn output_that_nobody_takes_is_no_panic() {
             assert!(made, "{words}: its file is not there: {said}");
             let _ = clean();
         };
-        // a pipe whose reader has gone
+        // a pipe whose reader has closed it
         for closes_errors in [false, true] {
             let piped = command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
             let mut child = piped.expect("it starts");
@@ -648,7 +651,7 @@ fn output_that_nobody_takes_is_no_panic() {
             assert_eq!(ended.status.code(), Some(code), "{words}: {said}");
             check(&said);
         }
-        // a disk that is full
+        // a full disk
         let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
         let ended = command().stdout(full()).output().expect("it ends");
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();

@@ -1,4 +1,4 @@
-//! The files of a run, whatever becomes of it: killed, interrupted, out of room, two at a time.
+//! Files of a run after failures: killed, interrupted, full disk, two runs at a time.
 #![cfg(unix)]
 #![allow(missing_docs)]
 
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const SHORT: [&str; 2] = ["run", "scenes/gripper_2d.yml"];
-/// Two bodies, two million steps: minutes.
+/// A scene with two bodies and two million steps, which takes minutes.
 const LONG: [&str; 6] = ["run", "scenes/sphere_spin.yml", "--duration", "20000", "--every", "100"];
 
 fn start(out: &Folder, more: &[&str]) -> Child {
@@ -31,7 +31,7 @@ fn summary(place: &Path) -> Option<serde_json::Value> {
     serde_json::from_slice(&std::fs::read(place.join("summary.json")).ok()?).ok()
 }
 
-/// Waits until a run says that it has come so far.
+/// Waits until the summary of a run reports the given number of steps.
 fn wait_for_steps(run: &mut Child, place: &Path, steps: u64) {
     let start = Instant::now();
     while summary(place).is_none_or(|s| s["steps"].as_u64().is_none_or(|n| n < steps)) {
@@ -41,7 +41,7 @@ fn wait_for_steps(run: &mut Child, place: &Path, steps: u64) {
     }
 }
 
-/// All files of a folder but the unfinished ones.
+/// All files of a folder except the unfinished ones.
 fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -56,7 +56,8 @@ fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// The part of a run that was killed is readable, and tells how far it goes; the run before is as it was.
+/// Checks that the files of a killed run are readable and report how far it got, and that the last
+/// run's files are unchanged.
 fn check_cut_off(out: &Folder, before: &BTreeMap<PathBuf, Vec<u8>>) {
     assert!(contents(&out.0) == *before, "old files have changed");
     let place = out.0.join("unfinished");
@@ -66,7 +67,7 @@ fn check_cut_off(out: &Folder, before: &BTreeMap<PathBuf, Vec<u8>>) {
     assert!(reason.contains(&format!("cut off after t = {end}")), "{reason}");
     let told = summary(&place).unwrap();
     assert_eq!(told["finished"], false);
-    // frames that are not kept are beyond the last one that is
+    // the run may be ahead of its last recorded frame by the frames that are not kept
     assert!(end >= told["end_s"].as_f64().unwrap() - 100.0 * recording.time_step, "{end} {told}");
     let (said, _) = ends(&quasistep(&["view", place.to_str().unwrap()]), 0);
     assert!(said.contains(&format!("t = {end} s")), "{said}");
@@ -79,13 +80,13 @@ fn a_killed_run_leaves_the_old_files_and_readable_new_ones() {
     let before = contents(&out.0);
     let mut run = start(&out, &[]);
     wait_for_steps(&mut run, &out.0.join("unfinished"), 2000);
-    // a second run into the folder is refused while it goes on
+    // a second run into the same folder is refused while the first runs
     let (said, errors) = ends(&quasistep(&[&SHORT[..], &["-o", out.text()]].concat()), 2);
     assert!(said.is_empty() && errors.contains(&format!("process {}", run.id())), "{errors}");
     run.kill().unwrap();
     run.wait().unwrap();
     check_cut_off(&out, &before);
-    // of a folder with nothing else the unfinished run is shown
+    // in a folder without a finished run, the unfinished run is shown
     let (said, _) = ends(&quasistep(&["view", out.text()]), 0);
     assert!(said.contains("unfinished"), "{said}");
     let alone = Folder::new("killed-alone");
@@ -95,7 +96,7 @@ fn a_killed_run_leaves_the_old_files_and_readable_new_ones() {
     run.wait().unwrap();
     let (said, _) = ends(&quasistep(&["view", alone.text()]), 0);
     assert!(said.contains("cut off after t = "), "{said}");
-    // the next run clears up, and nothing of the first scene stays
+    // the next run removes the unfinished files, and nothing of the first scene remains
     let next = ["run", "scenes/sphere_spin.yml", "-o", out.text()];
     ends(&quasistep(&next), 0);
     let names: Vec<PathBuf> = contents(&out.0).into_keys().collect();
@@ -104,7 +105,7 @@ fn a_killed_run_leaves_the_old_files_and_readable_new_ones() {
     assert!(!out.0.join("unfinished").exists() && !out.0.join(".lock").exists());
 }
 
-/// Memory does not grow with a run.
+/// The memory of a run does not grow with its length.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_long_run_takes_no_more_memory_than_a_short_one() {
@@ -117,15 +118,15 @@ fn a_long_run_takes_no_more_memory_than_a_short_one() {
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1000.0
     };
-    // in MB
+    // memory in MB
     let (early, late) = (memory(40_000), memory(120_000));
     run.kill().unwrap();
     run.wait().unwrap();
-    // frames of 80 000 steps would be some 60 MB
+    // the frames of 80 000 steps would take about 60 MB
     assert!(late < early + 6.0, "{early} MB, then {late} MB");
 }
 
-/// Ctrl-C: the run ends after its step, and all files are there.
+/// Ctrl-C ends a run after its present step, and all files are complete.
 #[test]
 fn an_interrupted_run_is_whole_up_to_there() {
     let out = Folder::new("interrupted");
@@ -146,13 +147,14 @@ fn an_interrupted_run_is_whole_up_to_there() {
     assert!(!out.0.join("unfinished").exists());
 }
 
-/// A disk without room: the run ends with an error, the old files stay, the new ones are readable up to there.
+/// On a full disk the run ends with an error. The old files are unchanged, the new ones readable up
+/// to that point.
 #[test]
 fn a_full_disk_leaves_the_old_files_and_readable_new_ones() {
     let out = Folder::new("full");
     ends(&quasistep(&[&SHORT[..], &["-o", out.text(), "--no-page"]].concat()), 0);
     let before = contents(&out.0);
-    // files of at most 100 kB, and an error in place of a signal
+    // limit files to 100 kB, with a write error instead of a signal
     let command = format!(
         "trap '' XFSZ; ulimit -f 200; exec '{}' {} --every 1 -o '{}'",
         env!("CARGO_BIN_EXE_quasistep"),
@@ -165,7 +167,7 @@ fn a_full_disk_leaves_the_old_files_and_readable_new_ones() {
     check_cut_off(&out, &before);
 }
 
-/// What cannot be written is found out before the simulation, which here would take minutes.
+/// An unwritable folder is reported before the simulation, which here would take minutes.
 #[test]
 fn a_folder_that_cannot_be_written_is_found_out_first() {
     let out = Folder::new("readonly");
@@ -177,7 +179,7 @@ fn a_folder_that_cannot_be_written_is_found_out_first() {
     let mut permissions = std::fs::metadata(&locked).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&locked, permissions).unwrap();
-    // the superuser may write all the same
+    // the superuser can write even there
     if std::fs::write(locked.join("probe"), "").is_err() {
         places.push(locked);
     }

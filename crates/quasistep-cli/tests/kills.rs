@@ -1,6 +1,8 @@
-//! Runs that are killed at random moments: what was whole stays, and nothing of them is left behind the next run.
+//! Runs that are killed at random moments. Complete files stay complete, and the next run leaves
+//! nothing of a killed one.
 //!
-//! `QUASISTEP_KILLS=500 cargo test -p quasistep-cli --test kills` kills as often; a few times by default.
+//! `QUASISTEP_KILLS=500 cargo test -p quasistep-cli --test kills` sets the number of kills; the
+//! default is small.
 #![cfg(unix)]
 #![allow(missing_docs)]
 
@@ -23,7 +25,7 @@ fn kills() -> u64 {
     std::env::var("QUASISTEP_KILLS").map_or(8, |n| n.parse().expect("QUASISTEP_KILLS is a number"))
 }
 
-/// Numbers from 0 to 1, the same ones in every run (Knuth's MMIX generator).
+/// Random numbers from 0 to 1, the same in every run (Knuth's MMIX generator).
 struct Random(u64);
 
 impl Random {
@@ -33,7 +35,7 @@ impl Random {
     }
 }
 
-/// Files by their names within a folder; those in `unfinished` are left out.
+/// Files by their names within a folder, except those in `unfinished`.
 fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     fn collect(root: &Path, dir: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in std::fs::read_dir(dir).into_iter().flatten() {
@@ -53,7 +55,7 @@ fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// What a run leaves that nothing disturbs, and how long it takes.
+/// Files and duration of a run without disturbance.
 fn undisturbed(arguments: &[&str]) -> (BTreeMap<PathBuf, Vec<u8>>, Duration) {
     let out = Folder::new("kills-undisturbed");
     let start = Instant::now();
@@ -61,7 +63,8 @@ fn undisturbed(arguments: &[&str]) -> (BTreeMap<PathBuf, Vec<u8>>, Duration) {
     (contents(&out.0), start.elapsed())
 }
 
-/// The files of a folder are those of one run: its recording, and of the others none that is cut off or another run's.
+/// Checks that the recording of a folder is that of a known run, and that all other files belong to
+/// this run and are complete.
 fn check_folder(dir: &Path, known: &[BTreeMap<PathBuf, Vec<u8>>], at: &str) {
     let seen = contents(dir);
     let Some(recording) = seen.get(Path::new("recording.qsr")) else {
@@ -73,7 +76,7 @@ fn check_folder(dir: &Path, known: &[BTreeMap<PathBuf, Vec<u8>>], at: &str) {
     for (name, bytes) in &seen {
         let whole =
             run.get(name).unwrap_or_else(|| panic!("{at}: {} is of another run", name.display()));
-        // its times are measured
+        // measured times in the summary differ between runs
         if name == Path::new("summary.json") {
             let scene = |bytes| {
                 serde_json::from_slice::<serde_json::Value>(bytes).unwrap()["scene"].clone()
@@ -85,7 +88,7 @@ fn check_folder(dir: &Path, known: &[BTreeMap<PathBuf, Vec<u8>>], at: &str) {
     }
 }
 
-/// What a killed run wrote can be read as far as it goes.
+/// Checks that the files of a killed run are readable up to its end.
 fn check_unfinished(dir: &Path, at: &str) {
     let path = dir.join("unfinished/recording.qsr");
     if !path.is_file() {
@@ -121,7 +124,7 @@ fn killed_runs_lose_and_mix_nothing() {
         if random.next() < 0.5 {
             std::thread::sleep(times[which].mul_f64(1.1 * random.next()));
         } else {
-            // among the last files, or while they are moved
+            // kill while the last files are written, or while files are moved
             let last = out
                 .0
                 .join("unfinished")

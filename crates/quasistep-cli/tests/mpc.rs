@@ -1,11 +1,11 @@
-//! `quasistep mpc` as a person runs it, against the exact closed loops of MpcNote.
+//! `quasistep mpc` as a user runs it, against the exact closed loops of MpcNote.
 #![allow(missing_docs)]
 
 mod common;
 
 use common::{Folder, ends, quasistep, root};
 
-/// A CSV file of numbers, by the names of its columns.
+/// A CSV file of numbers, accessed by column name.
 struct Table {
     names: Vec<String>,
     rows: Vec<Vec<f64>>,
@@ -15,7 +15,7 @@ impl Table {
     fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         let names = lines.next().unwrap().split(',').map(str::to_owned).collect();
-        // words in a row are no numbers
+        // text in a row becomes NaN
         let row = |line: &str| line.split(',').map(|c| c.parse().unwrap_or(f64::NAN)).collect();
         Self { names, rows: lines.map(row).collect() }
     }
@@ -29,7 +29,7 @@ fn far_apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()))
 }
 
-/// Five steps ahead: every row of the reference.
+/// With a horizon of five, every row equals the reference.
 #[test]
 fn the_short_loop_is_the_reference_row_by_row() {
     let out = Folder::new("short");
@@ -48,7 +48,7 @@ fn the_short_loop_is_the_reference_row_by_row() {
         let off = far_apart(&ours.column(name), &want.column(name));
         assert!(off < 1e-6, "{name}: {off}");
     }
-    // the split of friction into two opposed impulses is not unique, their difference is
+    // the split of friction into two opposed impulses is not unique; only their difference is
     for pair in [["beta1", "beta2"], ["beta3", "beta4"], ["beta5", "beta6"]] {
         let signed = |t: &Table| -> Vec<f64> {
             t.column(pair[0]).iter().zip(t.column(pair[1])).map(|(a, b)| a - b).collect()
@@ -67,13 +67,13 @@ fn the_short_loop_is_the_reference_row_by_row() {
     let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
     assert_eq!((&summary["proven"], &summary["finished"]), (&100.into(), &true.into()));
     assert!(summary["columns_of_mpc_csv"]["c2"].as_str().unwrap().contains("floor/floor"));
-    // the frames are the states, one by one
+    // the frames of the recording are the states, one by one
     let states = Table::parse(&out.read("states.csv"));
     assert_eq!(states.rows.len(), 101);
     assert_eq!(far_apart(&states.column("robot.x"), &ours.column("q1")), 0.0);
 }
 
-/// Twenty steps ahead: costs, contact steps and force peaks.
+/// With a horizon of twenty, costs, contact steps and force peaks equal the reference.
 #[test]
 fn the_long_loop_has_the_costs_contacts_and_peaks_of_the_reference() {
     let out = Folder::new("long");
@@ -83,7 +83,7 @@ fn the_long_loop_has_the_costs_contacts_and_peaks_of_the_reference() {
     assert!(said.is_empty() && errors.is_empty(), "{said}{errors}");
     let table = Table::parse(&out.read("mpc.csv"));
     let (costs, bound) = (table.column("J"), table.column("bound"));
-    // the printed digits of the reference
+    // to the printed digits of the reference
     assert!((costs[0] - 505.425910).abs() < 5e-7 && (costs[99] - 10.151636).abs() < 5e-7);
     assert!(far_apart(&costs, &bound) < 1e-7);
     let floor = table.column("c2");
@@ -97,7 +97,7 @@ fn the_long_loop_has_the_costs_contacts_and_peaks_of_the_reference() {
     assert!((friction[34] - 0.049035).abs() < 5e-7 && (friction[59] - 0.009820).abs() < 5e-7);
 }
 
-/// The world's answer: exit code 1, the files and the reason stay.
+/// An infeasible start gives exit code 1; the files and the reason are kept.
 #[test]
 fn a_start_beyond_its_bounds_is_named() {
     let out = Folder::new("fast");
@@ -109,7 +109,7 @@ fn a_start_beyond_its_bounds_is_named() {
     assert_eq!(out.read("mpc.csv").lines().count(), 1);
 }
 
-/// A mistake: one line with its place, exit code 2, nothing written.
+/// An error of the user gives one line with its place and exit code 2; nothing is written.
 #[test]
 fn mistakes_write_nothing() {
     let out = Folder::new("mistake");
@@ -128,7 +128,7 @@ fn mistakes_write_nothing() {
     }
 }
 
-/// The note's figures beside ours: every published number is met to its printed digits.
+/// The figures of MpcNote are reproduced: every published number agrees to its printed digits.
 #[test]
 fn the_figures_of_the_note_are_met() {
     let out = Folder::new("figures");
@@ -144,15 +144,16 @@ fn the_figures_of_the_note_are_met() {
                 .split(',')
                 .filter_map(|c| c.parse().ok())
                 .collect();
-            // a row without a published number has ours alone
+            // a row without a published number has no difference to check
             let [published, _, difference] = numbers[..] else { continue };
-            // 0.0433, 0.049, 156 and 505: half a unit of the last printed digit, at most 0.3 %
+            // published are 0.0433, 0.049, 156 and 505: half a unit of the last printed digit is at
+            // most 0.3 %
             assert!(difference.abs() <= 0.003 * f64::abs(published), "{line}");
         }
     }
 }
 
-/// The first plan of a scene, as a problem for other solvers.
+/// The problem of a scene's first plan is written for other solvers.
 #[test]
 fn a_plan_is_written_for_other_solvers() {
     let folder = Folder::new("export");
@@ -168,7 +169,7 @@ fn a_plan_is_written_for_other_solvers() {
     }
     let (_, errors) = ends(&quasistep(&["mpc", scene, "--export", "plan.txt"]), 2);
     assert!(errors.contains(".lp or .mps"), "{errors}");
-    // nothing bounds how hard two fingers squeeze
+    // the force with which two fingers squeeze has no bound
     let (_, errors) =
         ends(&quasistep(&["mpc", scene, "--export", "x.lp", "--complementarity", "big-m"]), 2);
     assert!(errors.contains("SOS1"), "{errors}");

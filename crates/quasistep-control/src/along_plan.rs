@@ -1,29 +1,31 @@
-//! A scene as the steps of a plan see it: where it is now, or each where the last plan is then.
+//! Linearisations of a scene for the steps of a plan: one at its present state, or one per step at
+//! the state that the last plan predicts.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
 use quasistep::{LinearContact, Linearisation};
 use std::collections::BTreeMap;
 
-/// A scene about one configuration.
+/// Linearisation of a scene about one configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub at: Linearisation,
     pub q: Vec<f64>,
 }
 
-/// Shapes and feature of a contact: the same from step to step.
+/// Identity of a contact from step to step: its two shapes and its feature.
 pub(crate) type Key = (usize, usize, u32);
 
 pub(crate) fn key(contact: &LinearContact) -> Key {
     (contact.geom_a, contact.geom_b, contact.feature)
 }
 
-/// Gap of a contact that a view does not see, in m: nothing closes it within a plan.
+/// Gap assigned to a contact that a view does not contain, in m. Nothing closes it within a plan.
 const FAR: f64 = 1e3;
 
-/// Gives all views the contacts of all, in one order: the systems of a horizon have the same `gamma`. Where a contact
-/// is not seen it is out of reach; its directions are those of the first view that sees it.
+/// Gives all views the union of their contacts, in one order, so that all systems of a horizon have
+/// the same `gamma`. A contact that a view lacks gets a large gap, and the directions of the first
+/// view that contains it.
 pub(crate) fn align(views: &mut [View]) {
     let mut all: BTreeMap<Key, LinearContact> = BTreeMap::new();
     for contact in views.iter().flat_map(|view| &view.at.contacts) {

@@ -1,4 +1,5 @@
-//! A scene under control: look, plan, move, again. Start reading in [`ClosedLoop::step`].
+//! Closed loop of scene and controller: measure, plan, move, repeat. Start reading in
+//! [`ClosedLoop::step`].
 
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -17,53 +18,54 @@ use quasistep::{
 };
 use quasistep_math::Vec3;
 
-/// What a scene is to do, and how it is planned. The scene itself moves by its simulator: by the dynamic step
-/// where the plan is dynamic, else as its parameters say.
+/// Control task of a scene. The scene itself is moved by its simulator: by the dynamic step if the
+/// plan is dynamic, otherwise as its parameters specify.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The step that predicts.
+    /// Model of the step with which plans predict.
     pub dynamics: Dynamics,
-    /// Steps of a plan, ≥ 1.
+    /// Number of steps of a plan, ≥ 1.
     pub horizon: usize,
-    /// Duration of one of them, in s; the simulator takes one or more steps of its own in it.
+    /// Duration of a planned step, in s. The simulator divides it into one or more steps.
     pub time_step: f64,
-    /// Only points nearer than this are planned with, in m.
+    /// Only contact points nearer than this are part of a plan, in m.
     pub margin: f64,
-    /// Let the impulses of the last plan tell how lever arms change, see [`geometric_stiffness`].
+    /// If true, the impulses of the last plan predict the change of lever arms, see
+    /// [`geometric_stiffness`].
     pub moving_levers: bool,
-    /// Every step of a plan has a system of its own, linearised where the last plan is then. Otherwise all share the one
-    /// about where the scene is.
+    /// If true, every step of a plan has a system of its own, linearised at the state that the last
+    /// plan predicts. Otherwise all steps share one system, linearised at the present state.
     pub along_plan: bool,
-    /// Friction directions of contacts that slide in two.
+    /// Number of friction directions of contacts that can slide in two dimensions.
     pub directions: usize,
-    /// Speeds at the start, one per dof.
+    /// Velocity at the start, one entry per dof, in m/s or rad/s.
     pub v_start: Vec<f64>,
-    /// What is to be small; states are positions, then velocities of all dofs. A goal of several states is a
-    /// trajectory from the start of the loop on, of which each plan sees what is ahead.
+    /// Cost of a plan. States are positions, then velocities of all dofs. A goal of several states
+    /// is a trajectory from the start of the loop on; each plan uses the part that lies ahead.
     pub cost: Cost,
-    /// What must hold.
+    /// Constraints of a plan.
     pub bounds: Bounds,
-    /// How plans are searched for.
+    /// Settings of the search for plans.
     pub settings: MpcSettings,
 }
 
-/// A scene, its task, and where it is.
+/// A scene, its task, and its present state.
 #[derive(Debug)]
 pub struct ClosedLoop<'a> {
     system: &'a System,
     params: StepParams,
     task: Task,
     state: State,
-    /// Velocities over the last planned step.
+    /// Velocities over the last planned step, `n_v`.
     v: Vec<f64>,
-    /// Made at the first step.
+    /// The controller, created at the first step.
     mpc: Option<Mpc>,
     last: Option<Plan>,
-    /// Steps taken.
+    /// Number of steps taken.
     taken: usize,
-    /// What was near when the last plan was made, or the loop.
+    /// Contacts near the state at which the last plan was made, or near the start.
     near: Vec<LinearContact>,
-    /// Impulses that the last plan has for the steps to come, along normal and tangents.
+    /// Impulses of the last plan for the coming steps, along normal and tangents, in N·s.
     planned: Vec<Vec<(Key, [f64; 3])>>,
     q_cmd: Vec<f64>,
     work: Workspace,
@@ -72,24 +74,25 @@ pub struct ClosedLoop<'a> {
 /// One step of the loop.
 #[derive(Clone, Debug)]
 pub struct LoopStep {
-    /// State that was planned from: positions, then velocities.
+    /// State at which the plan begins: positions, then velocities.
     pub x: Vec<f64>,
     /// The plan; its first input was applied.
     pub plan: Plan,
-    /// What the plan does at each contact in its first step.
+    /// Contacts in the first step of the plan.
     pub contacts: Vec<LoopContact>,
-    /// Entries of `gamma` of each of them.
+    /// Entries of `gamma` of each contact.
     pub entries: Vec<ContactEntries>,
-    /// Soft bounds that the plan does not hold and by how much, in the words of the scene.
+    /// Soft bounds that the plan violates, and by how much, with names of the scene.
     pub gave_way: Vec<String>,
-    /// Where the scene is after the step: positions, then velocities.
+    /// State after the step: positions, then velocities.
     pub x_next: Vec<f64>,
-    /// What the simulator did, step by step.
+    /// Steps of the simulator.
     pub moved: Vec<Moved>,
 }
 
 impl LoopStep {
-    /// How far the scene ended from where the plan saw it, in its positions: the largest difference, in m or rad.
+    /// Prediction error: largest difference between the positions that the plan predicted and those
+    /// after the step, in m or rad.
     pub fn prediction_error(&self) -> f64 {
         let n = self.x.len() / 2;
         let pairs = self.plan.states[1][..n].iter().zip(&self.x_next);
@@ -100,18 +103,18 @@ impl LoopStep {
 /// One step of the simulator.
 #[derive(Clone, Debug)]
 pub struct Moved {
-    /// State at its end.
+    /// State at the end of the step.
     pub state: State,
-    /// What it was told.
+    /// Input of the step.
     pub input: StepInput,
-    /// What it computed.
+    /// Report of the step.
     pub report: StepReport,
 }
 
-/// A contact as the plan sees it over its first step.
+/// A contact in the first step of a plan.
 #[derive(Clone, Debug)]
 pub struct LoopContact {
-    /// Where, and between what.
+    /// The contact point and its shapes.
     pub at: LinearContact,
     /// Signed distance at the end of the step, in m.
     pub phi_next: f64,
@@ -125,23 +128,23 @@ pub struct LoopContact {
     pub impulse_W: Vec3,
 }
 
-/// A loop that cannot begin, or cannot go on.
+/// Error that prevents a loop from starting or continuing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoopError {
-    /// The scene cannot be predicted.
+    /// The scene has no prediction model.
     Prediction(PredictionError),
-    /// The task does not fit.
+    /// The task does not fit the scene.
     Problem(ProblemError),
-    /// The duration of a planned step is no multiple of the simulator's.
+    /// The duration of a planned step is not a multiple of the simulator's step.
     Steps {
-        /// Of the plan, in s.
+        /// Duration of a planned step, in s.
         plan: f64,
-        /// Of the simulator, in s.
+        /// Duration of a simulator step, in s.
         step: f64,
     },
-    /// No plan keeps all bounds; the demands that clash, in words.
+    /// No plan satisfies all bounds; the text names the conflicting constraints.
     NoPlan(String),
-    /// The simulator did not take a step, or numbers are no configuration.
+    /// A simulator step failed, or numbers are not a valid configuration.
     Step(StepError),
 }
 
@@ -181,11 +184,11 @@ impl From<StepError> for LoopError {
 }
 
 impl<'a> ClosedLoop<'a> {
-    /// Sets up the loop from a start.
+    /// Creates the loop at the start of a scene.
     ///
     /// # Errors
     ///
-    /// What does not fit.
+    /// The first part of the task that does not fit the scene.
     pub fn new(
         system: &'a System,
         start: State,
@@ -198,7 +201,7 @@ impl<'a> ClosedLoop<'a> {
         task.dynamics.driven(system)?;
         let (mut params, mut state) = (params, start);
         if task.dynamics.carries_velocity() {
-            // what moves must see at least what the plan sees
+            // the simulator must use at least the contacts of the plan
             params.contact_margin = params.contact_margin.max(task.margin);
             params.formulation = Formulation::dynamic(params.formulation.cone);
             params.integration = Integration::Euler;
@@ -230,26 +233,28 @@ impl<'a> ClosedLoop<'a> {
         Ok(this)
     }
 
-    /// Where the scene is.
+    /// Present state of the scene.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Positions, then velocities.
+    /// Present state as the plan's vector: positions, then velocities.
     pub fn x(&self) -> Vec<f64> {
         self.state.q.iter().chain(&self.v).copied().collect()
     }
 
-    /// How the simulator steps.
+    /// Step parameters of the simulator.
     pub fn params(&self) -> &StepParams {
         &self.params
     }
 
-    /// Plans from here and moves one step on; `stop` cuts the search short.
+    /// Plans from the present state and moves the scene by one planned step. If `stop` returns
+    /// true, the search ends early.
     ///
     /// # Errors
     ///
-    /// See [`LoopError`]. The scene is then where it was, or where the simulator stopped.
+    /// See [`LoopError`]. The scene is then unchanged, or at the last step that the simulator
+    /// completed.
     pub fn step(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<LoopStep, LoopError> {
         let (seen, mut predictions) = self.look()?;
         let models = systems(&predictions);
@@ -276,12 +281,13 @@ impl<'a> ClosedLoop<'a> {
         Ok(LoopStep { x, x_next: self.x(), plan, contacts, entries, gave_way, moved })
     }
 
-    /// The scene about where it is, and what predicts it: one system for all steps of a plan, or one each.
+    /// Linearises the scene at its present state and builds its prediction: one system for all
+    /// steps of a plan, or one per step.
     pub(crate) fn look(&self) -> Result<(Linearisation, Vec<Prediction>), LoopError> {
         let mut views = vec![self.view(&self.state.q)?];
         if let Some(last) = self.last.as_ref().filter(|_| self.task.along_plan) {
             let n = self.v.len();
-            // the last plan began one step earlier, and its end stands for what comes after
+            // the last plan began one step earlier; its end state is repeated for the last step
             let ahead = last.states.iter().skip(2).chain(last.states.last());
             for x in ahead.take(self.task.horizon - 1) {
                 views.push(self.view(&x[..n])?);
@@ -305,7 +311,7 @@ impl<'a> ClosedLoop<'a> {
         Ok((views.swap_remove(0).at, predictions))
     }
 
-    /// Velocities of step `k` in the last plan, or those that are wanted.
+    /// Velocities of step `k` in the last plan, or the goal's velocities without a plan.
     fn rates(&self, k: usize) -> Vec<f64> {
         let n = self.v.len();
         let at = |states: &[Vec<f64>], k: usize| states[k.min(states.len() - 1)][n..].to_vec();
@@ -324,7 +330,7 @@ impl<'a> ClosedLoop<'a> {
         Ok(View { at, q: q.to_vec() })
     }
 
-    /// Geometric stiffness of the impulses that the last plan has for step `k`; empty if not asked for.
+    /// Geometric stiffness of the last plan's impulses for step `k`; empty if not enabled.
     fn stiffness(&self, seen: &Linearisation, q: &[f64], k: usize) -> Result<Vec<f64>, LoopError> {
         let Some(planned) = self.planned.get(k).filter(|_| self.task.moving_levers) else {
             return Ok(Vec::new());
@@ -345,7 +351,7 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// What is wanted from now on.
+    /// Goal states from the present step on.
     fn goal(&self) -> Vec<Vec<f64>> {
         let goal = &self.task.cost.goal;
         let from = self.taken.min(goal.len().saturating_sub(1));
@@ -364,22 +370,22 @@ impl<'a> ClosedLoop<'a> {
         self.last.as_ref()
     }
 
-    /// Dofs that carry an input; none if the scene cannot be predicted.
+    /// Dofs that carry an input; empty if the scene has no prediction model.
     pub(crate) fn driven(&self) -> Vec<usize> {
         self.task.dynamics.driven(self.system).unwrap_or_default()
     }
 
-    /// What was near when the last plan was made.
+    /// Contacts near the state at which the last plan was made.
     pub(crate) fn near(&self) -> &[LinearContact] {
         &self.near
     }
 
-    /// Simulator steps in a planned one.
+    /// Number of simulator steps in a planned step.
     fn substeps(&self) -> Result<usize, LoopError> {
         let (plan, step) = (self.task.time_step, self.params.time_step);
         let ratio = plan / step;
         let n = ratio.round();
-        // both are decimals as people write them: a multiple but for rounding
+        // both durations are decimal numbers: allow for rounding of their ratio
         if n >= 1.0 && (ratio - n).abs() < 1e-9 * n {
             Ok(n as usize)
         } else {
@@ -387,7 +393,8 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Moves the scene: forces stay, commands go evenly over the simulator's steps to where the input wants them.
+    /// Moves the scene by one planned step. Input forces are constant; commands move linearly over
+    /// the simulator's steps to their new value.
     fn simulate(&mut self, input: &[f64]) -> Result<Vec<Moved>, LoopError> {
         let n = self.substeps()?;
         let driven = self.task.dynamics.driven(self.system)?;
@@ -457,7 +464,7 @@ fn systems(predictions: &[Prediction]) -> Vec<crate::Lcs> {
     predictions.iter().map(|p| p.lcs.clone()).collect()
 }
 
-/// What a plan has for the steps of the next one, which begins one step later.
+/// Impulses of a plan for the steps of the next plan, which begins one step later.
 fn planned(
     seen: &Linearisation,
     prediction: &Prediction,

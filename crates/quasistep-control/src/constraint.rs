@@ -1,6 +1,6 @@
-//! Names for the demands of a plan, for people.
+//! Names of the constraints of a plan, for messages.
 
-/// A demand at one step.
+/// A constraint at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Constraint {
     /// Lower bound of a state.
@@ -11,13 +11,13 @@ pub enum Constraint {
     InputLower(usize),
     /// Upper bound of an input.
     InputUpper(usize),
-    /// Lower bound of an input's change.
+    /// Lower bound of the change of an input.
     RateLower(usize),
-    /// Upper bound of an input's change.
+    /// Upper bound of the change of an input.
     RateUpper(usize),
     /// Upper bound of an impulse, by entry of `gamma`.
     Impulse(usize),
-    /// A gap, or the row of a plain pair, by entry of `gamma`: it must stay open, or closed while
+    /// Gap of a contact, or row of a plain pair, by entry of `gamma`. It must be ≥ 0, and 0 while
     /// an impulse acts.
     Contact(usize),
     /// Friction of a contact, by the entry of `gamma` of its normal impulse.
@@ -40,13 +40,13 @@ impl std::fmt::Display for Constraint {
     }
 }
 
-/// A constraint at a step of the horizon: inputs and their changes from 0, states and impulses
-/// from 1; the start is state 0.
+/// A constraint at a step of the horizon. Inputs and their changes count from step 0, states and
+/// impulses from step 1; state 0 is the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AtStep {
-    /// The step.
+    /// Index of the step.
     pub step: usize,
-    /// What must hold there.
+    /// The constraint.
     pub constraint: Constraint,
 }
 
@@ -56,11 +56,11 @@ impl std::fmt::Display for AtStep {
     }
 }
 
-/// A soft bound that could not be held.
+/// A violated soft bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relaxed {
-    /// Which.
+    /// The bound and its step.
     pub at: AtStep,
-    /// By how much it is violated, > 0, in its own unit.
+    /// Size of the violation, > 0, in the unit of the bounded quantity.
     pub amount: f64,
 }

@@ -1,32 +1,32 @@
-//! What can be wrong with a problem, in the caller's words.
+//! Errors of a control problem.
 
-/// A problem that cannot be set up, or a start that does not fit it.
+/// A problem that cannot be set up, or a start state that does not fit it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ProblemError {
     /// A vector or matrix has the wrong number of entries.
     Length {
-        /// Its name.
+        /// Name of the vector or matrix.
         what: &'static str,
-        /// Entries it has.
+        /// Number of entries found.
         got: usize,
-        /// Entries it should have.
+        /// Number of entries required.
         want: usize,
     },
     /// A number is NaN or infinite where it must not be.
     NotFinite {
         /// Name of the vector or matrix.
         what: &'static str,
-        /// Its entry, row-major.
+        /// Index of the entry, row-major.
         index: usize,
-        /// What stands there.
+        /// Value found.
         value: f64,
     },
-    /// A lower bound above its upper bound.
+    /// A lower bound exceeds its upper bound.
     Crossed {
-        /// Which bounds.
+        /// Name of the bounds.
         what: &'static str,
-        /// Entry.
+        /// Index of the entry.
         index: usize,
         /// Lower bound.
         lower: f64,
@@ -35,26 +35,26 @@ pub enum ProblemError {
     },
     /// The horizon has no step.
     NoHorizon,
-    /// There is neither one model nor one for every step, or they differ in size.
+    /// The number of models is neither 1 nor the horizon's length, or models differ in size.
     Models {
         /// Number of models.
         got: usize,
         /// Length of the horizon.
         horizon: usize,
     },
-    /// A cost matrix with negative curvature, or one that is not symmetric.
+    /// A cost matrix is not symmetric positive semidefinite.
     Cost {
         /// `Q`, `Q_f` or `R`.
         what: &'static str,
     },
-    /// A penalty that is not a positive number.
+    /// A penalty is not a positive number.
     Weight {
-        /// Which bounds.
+        /// Name of the bounds.
         what: &'static str,
         /// The penalty.
         value: f64,
     },
-    /// Big-M needs a bound that nothing implies.
+    /// Big-M needs a bound on an impulse, but no bound follows from the problem.
     NoBigM {
         /// Step of the horizon, from 1.
         step: usize,

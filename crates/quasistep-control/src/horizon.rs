@@ -1,11 +1,12 @@
-//! The whole horizon as one quadratic program with choices, condensed on inputs and impulses.
+//! The whole horizon as one quadratic program with discrete modes, condensed to inputs and
+//! impulses.
 //!
 //! ```text
 //! y = (u_0, r_0, u_1, r_1, …)        x_k = G_k y + xbar_k
 //! ```
 //!
-//! Variables stand in order of time, so that `G_k` and every row at step `k` end early; `r_k`
-//! holds `(c, t)` of the contacts and `gamma_i` of the pairs that can act in step `k`.
+//! Variables are in order of time, so that `G_k` and every row at step `k` end early. `r_k` holds
+//! `(c, t)` of the contacts and `gamma_i` of the pairs that can act in step `k`.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -15,28 +16,29 @@ use crate::problem::{Problem, Relax};
 use crate::reach::Reach;
 use quasistep_solvers::{Choices, Miqp, Rows, Side};
 
-/// Modes of a contact, as the choices number them. Even ones have `v_t ≥ 0` and `t ≤ 0`.
+/// Indices of a contact's modes in its choice. Even modes have `v_t ≥ 0` and `t ≤ 0`.
 pub(crate) const OPEN: [u8; 2] = [0, 1];
 pub(crate) const STICK: [u8; 2] = [2, 3];
 pub(crate) const SLIP: [u8; 2] = [4, 5];
 
-/// Sign of friction first, then contact, then stick or slip. The open mode stays in both halves of
-/// the first split: until contact is decided, friction of a body in flight is 0 at either speed.
+/// Order of branching, as masks of modes: first the sign of friction, then contact, then stick or
+/// slip. The open mode belongs to both halves of the first split: the friction of an open contact
+/// is 0 for either sign of the speed.
 const SPLITS: [u32; 3] = [0b01_0101, 0b00_0011, 0b00_1100];
 
-/// Modes of a pair.
+/// Modes of a plain complementarity pair.
 pub(crate) const IMPULSE_ZERO: u8 = 0;
 pub(crate) const ROW_ZERO: u8 = 1;
 
-/// Where a plan begins.
+/// Start of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start<'a> {
     pub x: &'a [f64],
-    /// Input applied before.
+    /// Input that was applied last.
     pub last_input: Option<&'a [f64]>,
 }
 
-/// A unit that can act, and its place in the program.
+/// A contact or pair that can act, and its position in the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
     pub step: usize,
@@ -45,7 +47,7 @@ pub(crate) struct Active {
     pub variable: usize,
 }
 
-/// The program and the maps back.
+/// The condensed program, and the maps back to states and impulses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Horizon {
     pub n: usize,
@@ -53,24 +55,24 @@ pub(crate) struct Horizon {
     n_x: usize,
     pub P: Vec<f64>,
     pub c: Vec<f64>,
-    /// Cost of `y = 0`, the constant of the start included.
+    /// Cost at `y = 0`, including the constant cost of the start.
     pub constant: f64,
     rows: Rows,
     b: Vec<f64>,
     sides: Vec<Side>,
     choices: Choices,
-    /// Meaning of each row.
+    /// Constraint to which each row belongs.
     pub tags: Vec<AtStep>,
-    /// First input of each step.
+    /// Index of the first input of each step.
     pub inputs: Vec<usize>,
     pub active: Vec<Active>,
-    /// Violations: the variable, and the bounds it stands for.
+    /// Violation variables, each with its soft bound.
     pub slacks: Vec<(usize, AtStep)>,
-    /// Columns that matter up to state `k`.
+    /// Number of columns that affect the states up to state `k`.
     width: Vec<usize>,
-    /// `(N + 1) × n_x × n`.
+    /// Matrices `G_k`, `(N + 1) × n_x × n`.
     G: Vec<f64>,
-    /// `(N + 1) × n_x`.
+    /// Offsets `xbar_k`, `(N + 1) × n_x`.
     xbar: Vec<f64>,
     columns: Vec<u32>,
     values: Vec<f64>,
@@ -90,7 +92,7 @@ impl Horizon {
         }
     }
 
-    /// State `k` at `y`.
+    /// Computes state `k` at `y`.
     pub fn state(&self, k: usize, y: &[f64], x: &mut Vec<f64>) {
         x.clear();
         for i in 0..self.n_x {
@@ -127,7 +129,7 @@ impl Horizon {
         }
     }
 
-    /// Numbers the variables, in order of time.
+    /// Numbers the variables in order of time.
     fn lay_out(&mut self, problem: &Problem, reduced: &[Reduced], reach: &Reach, relax: Relax) {
         let (n_x, n_u) = (problem.n_x(), problem.n_u());
         let bounds = &problem.bounds;
@@ -147,7 +149,7 @@ impl Horizon {
                 }
             }
             self.width.push(n);
-            // violations last: states do not depend on them
+            // violations come last, since states do not depend on them
             let mut slack = |step: usize, constraint: Constraint| {
                 self.slacks.push((n, AtStep { step, constraint }));
                 n += 1;
@@ -172,7 +174,7 @@ impl Horizon {
         self.n = n;
     }
 
-    /// Writes `G` and `xbar`.
+    /// Computes `G` and `xbar`.
     fn predict(&mut self, problem: &Problem, reduced: &[Reduced], x0: &[f64]) {
         let (n, n_x, n_u) = (self.n, self.n_x, problem.n_u());
         self.G.clear();
@@ -246,7 +248,7 @@ impl Horizon {
                     if *g != 0.0 {
                         self.c[a] += 2.0 * g * pull;
                         let QG = &self.QG[i * width..i * width + width];
-                        // the lower triangle grows to the full rows of G
+                        // the lower triangle is extended to the full rows of G
                         for (p, q) in self.P[a * n..a * n + width].iter_mut().zip(QG) {
                             *p += 2.0 * g * q;
                         }
@@ -292,7 +294,7 @@ impl Horizon {
         self.b.len() as u32 - 1
     }
 
-    /// Appends a row of few entries, with a variable for its violation if that is allowed.
+    /// Appends a row with few entries, with a violation variable if the bound is relaxed.
     fn push_bound(
         &mut self,
         entries: &[(usize, f64)],
@@ -363,7 +365,7 @@ impl Horizon {
         }
     }
 
-    /// Row `i` of the reduced system at step `k`, over `y`; returns its level.
+    /// Writes row `i` of the reduced system at step `k`, over `y`; returns its right-hand side.
     fn write_reduced_row(&mut self, r: &Reduced, k: usize, i: usize) -> f64 {
         let (n, n_x) = (self.n, self.n_x);
         let width = self.width[k + 1];
@@ -435,7 +437,7 @@ impl Horizon {
         }
     }
 
-    /// Modes of a contact, in the order of [`OPEN`], [`STICK`] and [`SLIP`].
+    /// Appends the modes of a contact, in the order of [`OPEN`], [`STICK`] and [`SLIP`].
     fn push_contact(&mut self, [gap, speed, normal, force, back, forth]: [u32; 6]) {
         use Side::{AtLeast, AtMost, Equal};
         self.choices.push(
@@ -444,7 +446,7 @@ impl Horizon {
                 &[(normal, Equal), (force, Equal), (speed, AtMost)],
                 &[(gap, Equal), (speed, Equal), (force, AtMost)],
                 &[(gap, Equal), (speed, Equal), (force, AtLeast)],
-                // slipping forwards, friction pulls back with all it has: t = −mu c
+                // slipping forwards, friction has its full size backwards: t = −mu c
                 &[(gap, Equal), (speed, AtLeast), (back, Equal), (force, AtMost)],
                 &[(gap, Equal), (speed, AtMost), (forth, Equal), (force, AtLeast)],
             ],
@@ -452,7 +454,7 @@ impl Horizon {
         );
     }
 
-    /// Bounds of state `k + 1` that are within reach.
+    /// Appends the bounds of state `k + 1` that the state can reach.
     fn push_states(&mut self, problem: &Problem, reach: &Reach, k: usize, relax: Relax) {
         let (n, n_x) = (self.n, self.n_x);
         let limits = &problem.bounds.state;

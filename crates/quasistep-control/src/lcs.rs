@@ -1,59 +1,62 @@
-//! Linear complementarity systems, and the friction contacts found in them.
+//! Linear complementarity systems, and the Coulomb contacts in them.
 //!
 //! ```text
 //! x⁺ = A x + B u + C gamma + f        0 ≤ gamma ⊥ D x⁺ + E gamma + a ≥ 0        MpcNote (7), (9)
 //! ```
 //!
-//! A Coulomb contact in the plane is four entries of `gamma`: the normal impulse `c`, two tangential
-//! ones `beta±` and the slip `lambda`. Only `c` and `t = beta₊ − beta₋` move anything, and `lambda =
-//! |v_t|`: the reduced system has two variables and six modes instead of four pairs.
+//! A Coulomb contact in the plane has four entries of `gamma`: the normal impulse `c`, two
+//! tangential impulses `beta±` and the slip `lambda`. Only `c` and `t = beta₊ − beta₋` affect the
+//! state, and `lambda = |v_t|`. The reduced system therefore has two variables and six modes
+//! instead of four pairs.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
 use crate::error::ProblemError;
 
-/// `x⁺ = A x + B u + C gamma + f`, `0 ≤ gamma ⊥ D x⁺ + E gamma + a ≥ 0`: MpcNote (7) and (9).
+/// Linear complementarity system `x⁺ = A x + B u + C gamma + f`, `0 ≤ gamma ⊥ D x⁺ + E gamma + a ≥
+/// 0`: MpcNote (7) and (9).
 ///
-/// All matrices row-major. Units are the caller's; with states in m and m/s, impulses in N·s.
+/// All matrices are row-major. The caller chooses units; with states in m and m/s, impulses are in
+/// N·s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lcs {
-    /// Entries of the state.
+    /// Number of states.
     pub n_x: usize,
-    /// Entries of the input.
+    /// Number of inputs.
     pub n_u: usize,
-    /// Complementarity pairs.
+    /// Number of complementarity pairs.
     pub n_gamma: usize,
-    /// `n_x × n_x`.
+    /// State matrix, `n_x × n_x`.
     pub A: Vec<f64>,
-    /// `n_x × n_u`.
+    /// Input matrix, `n_x × n_u`.
     pub B: Vec<f64>,
-    /// `n_x × n_gamma`.
+    /// Effect of `gamma` on the state, `n_x × n_gamma`.
     pub C: Vec<f64>,
-    /// `n_gamma × n_x`, on the state at the end of the step.
+    /// Rows of the pairs, `n_gamma × n_x`, applied to the state at the end of the step.
     pub D: Vec<f64>,
-    /// `n_gamma × n_gamma`.
+    /// Effect of `gamma` on the rows, `n_gamma × n_gamma`.
     pub E: Vec<f64>,
-    /// `n_x`.
+    /// Constant of the state, `n_x`.
     pub f: Vec<f64>,
-    /// `n_gamma`.
+    /// Constant of the rows, `n_gamma`.
     pub a: Vec<f64>,
 }
 
-/// Entries of `gamma` that make one Coulomb contact in the plane.
+/// Entries of `gamma` that form a Coulomb contact in the plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoulombContact {
-    /// Normal impulse `c`; its row is the gap.
+    /// Index of the normal impulse `c`; its row is the gap.
     pub normal: usize,
-    /// Tangential impulses; their rows are `lambda ± v_t`.
+    /// Indices of the tangential impulses; their rows are `lambda ± v_t`.
     pub tangents: [usize; 2],
-    /// Slip `lambda`; its row is `mu c − beta₊ − beta₋`.
+    /// Index of the slip `lambda`; its row is `mu c − beta₊ − beta₋`.
     pub slip: usize,
     /// Friction coefficient.
     pub mu: f64,
 }
 
 impl Lcs {
-    /// All numbers zero.
+    /// A system of the given sizes with all entries zero.
     pub fn zeros(n_x: usize, n_u: usize, n_gamma: usize) -> Self {
         let zeros = |rows: usize, columns: usize| vec![0.0; rows * columns];
         Self {
@@ -70,9 +73,11 @@ impl Lcs {
         }
     }
 
+    /// Checks sizes and numbers.
+    ///
     /// # Errors
     ///
-    /// Which matrix has the wrong size, or a number that is not finite.
+    /// The first matrix with a wrong size or a number that is not finite.
     pub fn check(&self) -> Result<(), ProblemError> {
         let (n, m, g) = (self.n_x, self.n_u, self.n_gamma);
         let parts: [(&'static str, &[f64], usize); 7] = [
@@ -90,11 +95,11 @@ impl Lcs {
         Ok(())
     }
 
-    /// The Coulomb contacts of this system, recognised by their numbers.
+    /// Coulomb contacts of this system, detected from its matrices.
     ///
-    /// Entries of `gamma` that fit the pattern of MpcNote (9): rows of the two tangential impulses are
-    /// each other's negatives but for `lambda`, so are their columns, and `lambda` acts on nothing
-    /// else. Everything that does not fit stays a plain complementarity pair.
+    /// Entries of `gamma` form a contact if they match MpcNote (9): the rows of the two tangential
+    /// impulses are negatives of each other except for `lambda`, so are their columns, and `lambda`
+    /// acts on nothing else. All other entries remain plain complementarity pairs.
     pub fn contacts(&self) -> Vec<CoulombContact> {
         let g = self.n_gamma;
         let mut found: Vec<CoulombContact> = Vec::new();
@@ -137,7 +142,7 @@ impl Lcs {
     }
 }
 
-/// A group of reduced variables with one choice between modes.
+/// A contact or pair: a group of reduced variables with one choice of mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Unit {
     /// Variables `c`, `t` at `variable`, `variable + 1`; rows gap and `v_t` at `row`, `row + 1`.
@@ -168,19 +173,19 @@ impl Unit {
     }
 }
 
-/// A linear complementarity system in terms of `r = (c, t)` per contact and `gamma_i` per pair: `x⁺ = A x + B u + C r + f`,
-/// rows `w = D x⁺ + E r + a`.
+/// A linear complementarity system in the reduced variables `r`: `(c, t)` per contact and `gamma_i`
+/// per pair. `x⁺ = A x + B u + C r + f`, with the rows `w = D x⁺ + E r + a`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reduced {
     pub n_r: usize,
     /// `n_x × n_r`.
     pub C: Vec<f64>,
-    /// `n_r × n_x`: there are as many rows as variables.
+    /// `n_r × n_x`; there are as many rows as variables.
     pub D: Vec<f64>,
     /// `n_r × n_r`.
     pub E: Vec<f64>,
     pub a: Vec<f64>,
-    /// `D C + E`: what impulses do to rows within the step.
+    /// `D C + E`: effect of impulses on rows within the step.
     pub F: Vec<f64>,
     pub units: Vec<Unit>,
 }
@@ -190,7 +195,7 @@ impl Reduced {
         let (n, g) = (lcs.n_x, lcs.n_gamma);
         let contacts = lcs.contacts();
         let mut units = Vec::new();
-        // gamma behind each reduced variable and row
+        // entries of gamma for each reduced variable and row
         let mut sources = Vec::new();
         for i in 0..g {
             let variable = sources.len();

@@ -1,8 +1,8 @@
-//! Model-predictive control that decides itself when to touch, stick and slide.
+//! Model-predictive control that chooses contact modes (open, stick, slide) by itself.
 //!
-//! The prediction is a linear complementarity system ([`Lcs`], MpcNote (7) and (9)); the plan is the
-//! *global* optimum over all contact modes, with its proof, or the best one found in the time given
-//! and a certified gap. No big-M, no commercial solver.
+//! The prediction is a linear complementarity system ([`Lcs`], MpcNote (7) and (9)). The plan is
+//! the *global* optimum over all contact modes, with a proof, or the best plan found in the given
+//! time with a certified gap. Neither big-M nor a commercial solver is needed.
 //!
 //! ```
 //! use quasistep_control::{Mpc, MpcSettings, PlanStatus, point_robot};
@@ -19,17 +19,19 @@
 //!
 //! # How
 //!
-//! 1. [`Lcs::contacts`] recognises Coulomb contacts: two impulses and six modes instead of four pairs.
-//! 2. Intervals show which contacts cannot be touched at which step (`reach.rs`); they are left out.
-//! 3. The horizon becomes a quadratic program on inputs and impulses with choices (`horizon.rs`).
-//! 4. The last plan's modes, one step on, begin the search, or those that its inputs lead to when rolled out through the
-//!    system (`rollout.rs`); inputs of the first nodes are rolled out as well.
-//! 5. [`quasistep_solvers::MiqpSolver`] branches on the sign of friction, then contact, then sticking.
+//! 1. [`Lcs::contacts`] detects Coulomb contacts: two impulses and six modes instead of four pairs.
+//! 2. Interval arithmetic finds contacts that cannot act at a step (`reach.rs`); they are left out.
+//! 3. The horizon becomes a quadratic program on inputs and impulses with discrete modes
+//!    (`horizon.rs`).
+//! 4. The search starts from the last plan's modes, shifted by one step, or from the modes of a
+//!    rollout of its inputs (`rollout.rs`). Inputs of the first nodes are rolled out as well.
+//! 5. [`quasistep_solvers::MiqpSolver`] branches on the sign of friction, then contact, then
+//!    sticking.
 //!
 //! # On a scene
 //!
-//! [`predict`] makes the system from a [`quasistep::System`] about one configuration, [`ClosedLoop`] plans,
-//! moves the scene, and plans again. This crate knows no file and no clock.
+//! [`predict`] builds the system from a [`quasistep::System`] about one configuration.
+//! [`ClosedLoop`] plans, moves the scene, and plans again. This crate reads no files and no clock.
 
 mod along_plan;
 mod closed_loop;

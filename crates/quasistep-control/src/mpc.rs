@@ -1,4 +1,4 @@
-//! The controller. Start reading in [`Mpc::plan_until`].
+//! The model-predictive controller. Start reading in [`Mpc::plan_until`].
 
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -13,32 +13,33 @@ use crate::reach::Reach;
 use crate::rollout::{Rollout, dot};
 use quasistep_solvers::{Hooks, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus};
 
-/// A start outside its bounds by less than this share of them counts as inside.
+/// A start state that violates its bounds by less than this, relative to the bound, counts as
+/// feasible.
 const INSIDE: f64 = 1e-7;
 
-/// Violations below this are rounding.
+/// Violations below this count as rounding.
 const RELAXED: f64 = 1e-9;
 
-/// How plans are searched for.
+/// Settings of the search for plans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MpcSettings {
-    /// Plans within this of the lower bound are optimal; absolute, in units of the cost. Default
-    /// 1e-9.
+    /// A plan counts as optimal if its cost exceeds the lower bound by at most this, in units of
+    /// the cost. Default 1e-9.
     pub absolute_gap: f64,
-    /// Most nodes; 0 (the default) for no limit.
+    /// Largest number of nodes; 0 (the default) for no limit.
     pub max_nodes: u64,
-    /// [`Search::Global`] by default.
+    /// Extent of the search. Default [`Search::Global`].
     pub search: Search,
 }
 
-/// How far a search goes.
+/// Extent of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Search {
-    /// Until the plan is proven optimal, or a limit.
+    /// Searches until the plan is proven optimal, or a limit is reached.
     #[default]
     Global,
-    /// Contact modes by rollout, the best plan for them, and again while it improves: for systems too
-    /// large to certify. The bound is that of the relaxation.
+    /// Local search: modes from a rollout, the best plan for these modes, repeated while the cost
+    /// falls. For systems too large to certify. The lower bound is that of the relaxation.
     Local,
 }
 
@@ -48,7 +49,7 @@ impl Default for MpcSettings {
     }
 }
 
-/// A model-predictive controller: a problem, and memory.
+/// A model-predictive controller: a problem, and memory for its searches.
 #[derive(Debug)]
 pub struct Mpc {
     problem: Problem,
@@ -62,11 +63,11 @@ pub struct Mpc {
 }
 
 impl Mpc {
-    /// Prepares a problem.
+    /// Creates a controller for a problem.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The first invalid part of the problem.
     pub fn new(problem: Problem, settings: MpcSettings) -> Result<Self, ProblemError> {
         problem.check()?;
         let reduced: Vec<Reduced> = problem.models.iter().map(Reduced::of).collect();
@@ -83,28 +84,29 @@ impl Mpc {
         })
     }
 
-    /// The problem.
+    /// The control problem.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// Other wanted states: one, or `N + 1` of a trajectory as seen from now.
+    /// Replaces the goal states: one state, or `N + 1` states of a trajectory from the present time
+    /// on.
     ///
     /// # Errors
     ///
-    /// A wrong length, or a number that is not finite. The old ones stay.
+    /// A length is wrong, or a number is not finite. The goal is then unchanged.
     pub fn set_goal(&mut self, goal: Vec<Vec<f64>>) -> Result<(), ProblemError> {
         self.problem.check_goal(&goal)?;
         self.problem.cost.goal = goal;
         Ok(())
     }
 
-    /// Other models: one, or one for every step of the horizon. Plans made with the old ones still warm the
-    /// search if the new ones have the same contacts.
+    /// Replaces the models: one, or one for every step of the horizon. Earlier plans remain valid
+    /// warm starts if the new models have the same contacts.
     ///
     /// # Errors
     ///
-    /// What does not fit. The old ones stay.
+    /// The first model that does not fit. The models are then unchanged.
     pub fn set_models(&mut self, models: Vec<Lcs>) -> Result<(), ProblemError> {
         let old = std::mem::replace(&mut self.problem.models, models);
         if let Err(error) = self.problem.check() {
@@ -116,22 +118,23 @@ impl Mpc {
         Ok(())
     }
 
-    /// Plans from `x0`.
+    /// Plans from the state `x0`.
     ///
-    /// `warm` is the plan of the step before: where the search begins, and the input applied last
-    /// for bounds on changes.
+    /// `warm` is the plan of the last step. The search starts from it, and its first input is the
+    /// one applied last, which bounds on changes of inputs need.
     ///
     /// # Errors
     ///
-    /// `x0` has a wrong length or a number that is not finite. What the world says is in
-    /// [`Plan::status`].
+    /// `x0` has a wrong length or a number that is not finite. An infeasible problem is not an
+    /// error; see [`Plan::status`].
     pub fn plan(&mut self, x0: &[f64], warm: Option<&Plan>) -> Result<Plan, ProblemError> {
         self.plan_until(x0, warm, &mut || false)
     }
 
-    /// [`plan`](Self::plan) until `stop` says true; then the best plan so far, and its gap.
+    /// Variant of [`plan`](Self::plan) that ends when `stop` returns true, with the best plan so
+    /// far and its gap.
     ///
-    /// `stop` is asked between quadratic programs; it may read a clock, which this crate does not.
+    /// `stop` is called between quadratic programs. It may read a clock, which this crate does not.
     ///
     /// # Errors
     ///
@@ -163,9 +166,10 @@ impl Mpc {
         Ok(plan)
     }
 
-    /// Plans, applies the first input to the model itself, and plans again from where that leads.
+    /// Plans, applies the first input to the model itself, and plans again from the resulting
+    /// state.
     ///
-    /// Returns `steps` plans, fewer if one is not usable: it is then the last.
+    /// Returns `steps` plans. If a plan is not usable, the list ends with it.
     ///
     /// # Errors
     ///
@@ -189,8 +193,8 @@ impl Mpc {
         Ok(plans)
     }
 
-    /// Contacts and pairs that can act within the horizon from `x0`, by the normal impulse's or
-    /// pair's entry of `gamma`; all others are left out of the search.
+    /// Contacts and pairs that can act within the horizon from `x0`, by their entry of `gamma` (for
+    /// a contact, the normal impulse). All others are left out of the search.
     ///
     /// # Errors
     ///
@@ -213,7 +217,8 @@ impl Mpc {
         Ok(found)
     }
 
-    /// Variables and choices of the program from `x0`, after leaving out what is out of reach.
+    /// Number of variables and of discrete choices in the program from `x0`, without contacts that
+    /// cannot act.
     ///
     /// # Errors
     ///
@@ -224,7 +229,8 @@ impl Mpc {
         Ok((self.horizon.n, self.horizon.active.len()))
     }
 
-    /// Bounds of the state that `x0` violates, and by how much; hard ones leave no plan.
+    /// Bounds of the state that `x0` violates, with the sizes of the violations. If a hard bound is
+    /// violated there is no plan.
     ///
     /// # Errors
     ///
@@ -234,7 +240,7 @@ impl Mpc {
         Ok(self.start_outside(x0))
     }
 
-    /// One search: reach, program, starts, branch and bound, recovery.
+    /// Runs one search: reach, program, warm starts, branch and bound, recovery of the plan.
     pub(crate) fn search(
         &mut self,
         x0: &[f64],
@@ -271,7 +277,7 @@ impl Mpc {
         self.horizon.build(&self.problem, &self.reduced, &self.reach, start, relax, steps);
     }
 
-    /// What can be reached from `x0`.
+    /// Computes the reach from `x0`.
     pub(crate) fn reached(
         &mut self,
         x0: &[f64],
@@ -282,7 +288,8 @@ impl Mpc {
         (&self.problem, &self.reduced, &self.reach)
     }
 
-    /// Modes of the last plan one step on, and those that its inputs lead to from here.
+    /// Warm-start modes: those of the last plan shifted by one step, and those of a rollout of its
+    /// inputs from `x0`.
     fn starts(&mut self, x0: &[f64], warm: Option<&Plan>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
         let Some(warm) = warm else { return (None, None) };
         let last = warm.inputs.len() - 1;
@@ -301,7 +308,7 @@ impl Mpc {
         (Some(shifted), ok.then_some(rolled))
     }
 
-    /// True if a plan has the shape of this problem.
+    /// True if a plan has the dimensions of this problem.
     pub(crate) fn fits(&self, warm: &Plan) -> bool {
         let units = |k: usize| self.reduced[self.problem.place(k)].units.len();
         warm.is_usable()
@@ -333,7 +340,7 @@ impl Mpc {
         outside
     }
 
-    /// Reads the plan off the solution.
+    /// Converts the solution to a plan.
     fn recover(&mut self, x0: &[f64]) -> Plan {
         let (solution, horizon) = (&self.solution, &self.horizon);
         let mut plan = Plan::empty();
@@ -386,7 +393,8 @@ impl Mpc {
         plan
     }
 
-    /// All of `gamma` at step `k`: `beta±` are the two signs of `t`, `lambda = |v_t|`.
+    /// The full `gamma` at step `k`: `beta±` are the positive and negative parts of `t`, `lambda =
+    /// |v_t|`.
     fn gamma(&self, k: usize, x: &[f64], reduced: &[f64]) -> Vec<f64> {
         let at = self.problem.place(k);
         let r = &self.reduced[at];
@@ -409,7 +417,7 @@ impl Mpc {
         gamma
     }
 
-    /// Names of rows, each once, in order of time.
+    /// Constraints of rows, each once, in order of time.
     fn named(&self, rows: &[u32]) -> Vec<AtStep> {
         let mut names: Vec<AtStep> = rows.iter().map(|&i| self.horizon.tags[i as usize]).collect();
         names.sort_unstable();
@@ -417,8 +425,8 @@ impl Mpc {
         names
     }
 
-    /// Finds out why there is no plan: which bounds must give way, or, if none suffice, from which
-    /// step on the contacts themselves have no answer.
+    /// Explains why there is no plan: which bounds must be relaxed or, if relaxing bounds does not
+    /// suffice, from which step on the contacts have no solution.
     fn explain(&mut self, x0: &[f64], warm: Option<&Plan>, plan: &mut Plan) {
         if self.solution.root_infeasible {
             return;

@@ -1,4 +1,4 @@
-//! What a loop is about to plan, and its demands in the words of the scene.
+//! Preview of the next plan of a loop, and constraints described with names of the scene.
 
 use crate::closed_loop::{ClosedLoop, LoopError};
 use crate::constraint::{AtStep, Constraint, Relaxed};
@@ -9,21 +9,21 @@ use crate::prediction::Prediction;
 use quasistep::Linearisation;
 use quasistep_solvers::MiqpLimit;
 
-/// The first plan of a loop, before it is searched for.
+/// Dimensions and contacts of a loop's next plan, before the search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
-    /// Entries of the state, of the input, and complementarity pairs.
+    /// Number of states, of inputs, and of complementarity pairs.
     pub sizes: [usize; 3],
-    /// Contact points nearer than the margin.
+    /// Number of contact points nearer than the margin.
     pub contacts: usize,
-    /// Names of the bodies of each of them, and the steps of the plan, from 1, at which it can act; none if it is
-    /// out of reach.
+    /// For each contact, the names of its two bodies and the steps of the plan, from 1, at which it
+    /// can act. The list of steps is empty if it cannot act.
     pub in_reach: Vec<([String; 2], Vec<usize>)>,
-    /// Variables of the program, and choices between modes, after leaving out what is out of reach.
+    /// Number of variables of the program, without contacts that cannot act.
     pub variables: usize,
-    /// See [`variables`](Self::variables).
+    /// Number of choices between modes, without contacts that cannot act.
     pub choices: usize,
-    /// Bounds that the start violates, in words.
+    /// Bounds that the start violates, as text.
     pub outside: Vec<String>,
 }
 
@@ -49,11 +49,11 @@ impl std::fmt::Display for Outlook {
 }
 
 impl ClosedLoop<'_> {
-    /// What the next plan is made of.
+    /// Preview of the next plan.
     ///
     /// # Errors
     ///
-    /// A scene that cannot be predicted.
+    /// The scene has no prediction model.
     pub fn outlook(&self) -> Result<Outlook, LoopError> {
         let (seen, predictions, mut mpc) = self.next_plan()?;
         let prediction = &predictions[0];
@@ -73,11 +73,12 @@ impl ClosedLoop<'_> {
         Ok(Outlook { sizes, contacts: seen.contacts.len(), in_reach, variables, choices, outside })
     }
 
-    /// The next plan as a file for other solvers, see [`Mpc::export_lp`] and [`Mpc::export_mps`].
+    /// Writes the next plan's problem as a file for other solvers, see [`Mpc::export_lp`] and
+    /// [`Mpc::export_mps`].
     ///
     /// # Errors
     ///
-    /// A scene that cannot be predicted; big-M where nothing bounds an impulse.
+    /// The scene has no prediction model, or big-M is requested and an impulse has no bound.
     pub fn export(&self, format: FileFormat, integers: Integers) -> Result<String, LoopError> {
         let (_, _, mut mpc) = self.next_plan()?;
         let (x, last) = (self.x(), self.last_plan());
@@ -99,14 +100,14 @@ impl ClosedLoop<'_> {
         system.model().body(system.geoms()[geom].body).name.clone()
     }
 
-    /// Bounds that are violated, and by how much, in the words of the scene.
+    /// Violated bounds and the sizes of their violations, as text with names of the scene.
     pub(crate) fn in_words(&self, violated: &[Relaxed]) -> Vec<String> {
-        // what is rounding is not told
+        // omit digits that are rounding
         let amount = |r: &Relaxed| (r.amount * 1e9).round() / 1e9;
         violated.iter().map(|r| format!("the {} by {}", self.demand(&r.at), amount(r))).collect()
     }
 
-    /// A demand in the words of the scene.
+    /// Describes a constraint with names of the scene.
     fn demand(&self, at: &AtStep) -> String {
         let dofs = self.system().dof_names();
         let dof = |i: usize| match i.checked_sub(dofs.len()) {
@@ -118,7 +119,7 @@ impl ClosedLoop<'_> {
             driven.get(i).map_or_else(|| format!("input {i}"), |&i| format!("input `{}`", dofs[i]))
         };
         let pair = |i: usize| match self.near().get(i) {
-            // impulses are numbered contact by contact, the normal ones first
+            // impulses are numbered contact by contact, normal impulses first
             Some(contact) => {
                 format!("{} on {}", self.body(contact.geom_a), self.body(contact.geom_b))
             }
@@ -141,7 +142,7 @@ impl ClosedLoop<'_> {
         }
     }
 
-    /// Why a plan cannot be followed, in words.
+    /// Describes why a plan cannot be followed.
     pub(crate) fn why_none(&self, plan: &Plan) -> String {
         if !plan.conflict.is_empty() {
             let demands: Vec<String> = plan.conflict.iter().map(|at| self.demand(at)).collect();

@@ -1,64 +1,66 @@
-//! What comes out: a plan, and how good it is.
+//! Result of a search: a plan, and its optimality gap.
 
 use crate::constraint::{AtStep, Relaxed};
 use quasistep_solvers::{MiqpLimit, Reason};
 
-/// How a plan came about.
+/// Outcome of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanStatus {
-    /// `cost − bound` is within the gap asked for: no plan is better.
+    /// The plan is optimal: `cost − bound` is within the requested gap.
     Optimal,
-    /// A plan that keeps all constraints, and `bound` below its cost: the search was stopped, or is a
-    /// local one.
+    /// The plan satisfies all constraints, but its cost exceeds `bound`: the search was stopped, or
+    /// is local.
     Feasible(MiqpLimit),
-    /// No plan keeps all constraints; [`Plan::conflict`] says which ones clash.
+    /// No plan satisfies all constraints; [`Plan::conflict`] lists the conflicting ones.
     Infeasible,
-    /// Stopped before a plan was found.
+    /// The search was stopped before a plan was found.
     Unknown(MiqpLimit),
-    /// Numbers that cannot be worked with.
+    /// The search failed for numerical reasons.
     Failed(Reason),
 }
 
 /// A plan over the horizon.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How it came about. [`states`](Self::states) and the like are empty without a plan.
+    /// Outcome of the search. Without a plan, [`states`](Self::states), inputs, impulses and modes
+    /// are empty.
     pub status: PlanStatus,
-    /// `N + 1` states, the start first.
+    /// `N + 1` states, beginning with the start state.
     pub states: Vec<Vec<f64>>,
-    /// `N` inputs; apply the first.
+    /// `N` inputs, of which the first is to be applied.
     pub inputs: Vec<Vec<f64>>,
-    /// `N` vectors `gamma`, in the order of the model; those of the first step act while the first
-    /// input does.
+    /// `N` vectors `gamma`, in the order of the model. The first acts during the first step, with
+    /// the first input.
     pub impulses: Vec<Vec<f64>>,
-    /// The cost of MpcNote (10), (19), the start's included; what soft bounds cost is in it.
+    /// Cost of MpcNote (10), (19), including the start and the price of violated soft bounds.
     /// Infinite without a plan.
     pub cost: f64,
-    /// No plan costs less: valid for every status. Infinite if infeasible.
+    /// Lower bound on the cost of any plan, valid for every status. Infinite if infeasible.
     pub bound: f64,
-    /// Bound of the relaxation without contact modes.
+    /// Lower bound from the relaxation without contact modes.
     pub root: f64,
     /// Cost of the first plan found.
     pub first: f64,
-    /// Nodes of the search, the root included.
+    /// Number of nodes of the search, including the root.
     pub nodes: u64,
-    /// Quadratic programs solved.
+    /// Number of quadratic programs solved.
     pub qps: u64,
-    /// Pivots in all of them.
+    /// Number of pivots in all quadratic programs.
     pub pivots: u64,
-    /// Variables and choices of the program after leaving out what is out of reach.
+    /// Number of variables and of choices in the program, without contacts that cannot act.
     pub size: (usize, usize),
-    /// Soft bounds that could not be held, in order of time.
+    /// Violated soft bounds, in order of time.
     pub relaxed: Vec<Relaxed>,
-    /// If infeasible: constraints that clash, in order of time.
+    /// If infeasible: the conflicting constraints, in order of time.
     pub conflict: Vec<AtStep>,
-    /// Modes per step, one for each contact of [`Lcs::contacts`](crate::Lcs::contacts) and pair of no contact in
-    /// the order of `gamma`: of a contact 0, 1 open, 2, 3 sticking, 4, 5 sliding, the second of two for friction
-    /// or motion the other way; of a pair 0 where its entry of `gamma` is zero, 1 where its row is.
+    /// Modes per step: one for each contact of [`Lcs::contacts`](crate::Lcs::contacts), then one
+    /// for each plain pair, in the order of `gamma`. For a contact 0 and 1 are open, 2 and 3
+    /// sticking, 4 and 5 sliding; odd numbers have the opposite sign of friction or motion. For a
+    /// pair 0 means that its entry of `gamma` is zero, 1 that its row is zero.
     pub modes: Vec<Vec<u8>>,
 }
 
-/// No plan: what [`Mpc::plan`](crate::Mpc::plan) says of an infeasible problem.
+/// No plan, as [`Mpc::plan`](crate::Mpc::plan) returns for an infeasible problem.
 impl Default for Plan {
     fn default() -> Self {
         Self::empty()
@@ -86,7 +88,7 @@ impl Plan {
         }
     }
 
-    /// True if there is a plan to follow.
+    /// True if the plan can be followed.
     pub fn is_usable(&self) -> bool {
         !self.inputs.is_empty()
     }

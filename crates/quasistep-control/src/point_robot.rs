@@ -1,8 +1,8 @@
-//! The robot of MpcNote's Figure 1, as matrices written by hand.
+//! The robot of MpcNote's Figure 1, as hand-written matrices.
 //!
-//! A disc of radius 0.6 m and mass 1 kg on two prismatic joints, 0.1 s a step, friction 0.8, no
-//! gravity. State `(x, y, ẋ, ẏ)` in m and m/s, inputs in N; `gamma = [c (3), beta (6), lambda (3)]` in N·s
-//! and m/s, for three surfaces:
+//! A disc of radius 0.6 m and mass 1 kg moves on two prismatic joints, with steps of 0.1 s,
+//! friction 0.8 and no gravity. The state is `(x, y, ẋ, ẏ)` in m and m/s, inputs are in N. `gamma =
+//! [c (3), beta (6), lambda (3)]`, in N·s and m/s, belongs to three surfaces:
 //!
 //! | # | surface          | normal        | first tangent |
 //! |---|------------------|---------------|---------------|
@@ -10,7 +10,7 @@
 //! | 2 | `y ≥ −5 + r`     | `(0, 1)`      | `(1, 0)`      |
 //! | 3 | `x ≤ 5 − r`      | `(−1, 0)`     | `(0, 1)`      |
 //!
-//! MpcNote (9) prints `−f_i(q_k)` where `alpha = f(q_k) − J q_k` belongs.
+//! MpcNote (9) prints `−f_i(q_k)`; the correct term is `alpha = f(q_k) − J q_k`.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -18,10 +18,10 @@ use crate::lcs::Lcs;
 use crate::problem::{Bounds, Cost, Limits, Problem};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
-/// Start of the figures: at rest.
+/// Start state of the figures, at rest.
 pub const START: [f64; 4] = [-2.0, -4.0, 0.0, 0.0];
 
-/// Their goal, which the floor keeps out of reach.
+/// Goal state of the figures. The floor makes it unreachable.
 pub const GOAL: [f64; 4] = [3.0, -5.0, 0.0, 0.0];
 
 /// Time step, in s.

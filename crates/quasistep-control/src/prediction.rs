@@ -1,9 +1,9 @@
 //! Linear complementarity systems of a scene, from its linearisation at one configuration.
 //!
-//! State `x = (q, v)` with `v` at the end of the last step. The dynamic step, MpcNote (6) to (9), carries
-//! velocities over; springs of actuated joints, if there are any, are implicit as in the simulator's step and
-//! pull to a command that stays. The quasi-dynamic step, Pang21 (10), forgets velocities; its inputs are how far
-//! commands are ahead:
+//! The state is `x = (q, v)` with `v` at the end of the last step. The dynamic step, MpcNote (6) to
+//! (9), carries velocities from step to step. Springs of actuated joints, if any, are implicit as
+//! in the simulator's step, with a constant command. The quasi-dynamic step, Pang21 (10), does not
+//! carry velocities; its inputs are the offsets of commands from positions:
 //!
 //! ```text
 //! v⁺ = P⁻¹ (w + h tau + h S u + J_nᵀ c + J_tᵀ beta)          q⁺ = q + h v⁺
@@ -14,20 +14,23 @@
 //! 0 ≤ lambda ⊥ mu c − 1ᵀ beta     ≥ 0
 //! ```
 //!
-//! With [`geometric_stiffness`] `v⁺` also gets `P⁻¹ G (q − q̄)`: how the generalised force of impulses that are
-//! known roughly, those of the last plan, changes as contact points move and normals turn. Without it a plan
-//! does not know that sliding along a face changes the lever arm.
+//! With [`geometric_stiffness`], `v⁺` has the additional term `P⁻¹ G (q − q̄)`. It is the change of
+//! the generalised force of approximately known impulses, those of the last plan, as contact points
+//! move and normals rotate. Without it, a plan does not model that sliding along a face changes the
+//! lever arm.
 //!
-//! A support of a joint (`support` in a scene) pushes back with `mu N` wherever its body goes, and the ellipsoid of force and torque
-//! says which way. A prediction has a damper in its place that has the same force, torque and direction at the rates `w` of the
-//! last plan, so that it adds no modes to those of contacts (the quasi-static model of Hogan and Rodriguez 2016, at the force it has):
+//! The friction of a joint's support (`support` in a scene) has the size `mu N` for any motion, and
+//! a direction given by the ellipsoid of force and torque. A prediction replaces it by a damper
+//! with the same force, torque and direction at the rates `w` of the last plan. The damper adds no
+//! modes to those of contacts. It is the quasi-static model of Hogan and Rodriguez 2016, at the
+//! actual force:
 //!
 //! ```text
 //! P += h mu N/s diag(1, 1, r²),     s = max(‖(w_x, w_y, r w_θ)‖, 0.01 m/s)
 //! ```
 //!
-//! Exact where Jacobians do not change: the point robot of MpcNote. Friction is Coulomb's; the boundary layer of
-//! the convex step is not part of the prediction.
+//! The prediction is exact where Jacobians are constant, as for the point robot of MpcNote.
+//! Friction is Coulomb's; the boundary layer of the convex step is not modelled.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -35,97 +38,100 @@ use crate::lcs::Lcs;
 use quasistep::{LinearContact, Linearisation, Role, StepError, System};
 use std::f64::consts::TAU;
 
-/// Which step predicts, and what its inputs are.
+/// Step with which plans predict, and its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dynamics {
-    /// MpcNote (6): masses and velocities; inputs are forces on these dofs, in N or N·m, beside those of the springs
-    /// of actuated joints.
+    /// MpcNote (6): masses and velocities. Inputs are forces on the driven dofs, in N or N·m, in
+    /// addition to those of actuated joints' springs.
     Dynamic {
         /// Dofs that carry an input, in the order of the inputs.
         driven: Vec<usize>,
     },
-    /// Pang21 (10): springs of actuated joints and the mass of passive bodies, no momentum from step to step.
-    /// Inputs are how far the command is ahead of each actuated dof, in m or rad.
+    /// Pang21 (10): springs of actuated joints and the mass of passive bodies, without momentum
+    /// from step to step. Inputs are the offsets of the command from each actuated dof, in m or
+    /// rad.
     QuasiDynamic,
 }
 
-/// How a prediction is made.
+/// Settings of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PredictionSettings {
-    /// Step of the prediction, in s.
+    /// Time step of the prediction, in s.
     pub time_step: f64,
-    /// Overlaps separate at most this fast, in m/s.
+    /// Largest speed at which overlaps separate, in m/s.
     pub max_recovery_speed: f64,
-    /// Friction directions of a contact that slides in two; even, ≥ 2. A contact in the plane has 2.
+    /// Number of friction directions of a contact that can slide in two dimensions; even, ≥ 2. A
+    /// contact in the plane has 2.
     pub directions: usize,
 }
 
-/// A linear complementarity system, and which entries of `gamma` belong to which contact.
+/// A linear complementarity system, and the entries of `gamma` of each contact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// The system.
     pub lcs: Lcs,
-    /// One entry per contact of the linearisation.
+    /// Entries of `gamma`, one item per contact of the linearisation.
     pub entries: Vec<ContactEntries>,
 }
 
 /// Entries of `gamma` of one contact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContactEntries {
-    /// Normal impulse.
+    /// Index of the normal impulse.
     pub normal: usize,
-    /// Tangential impulses, along [`directions`](Self::directions); none without friction.
+    /// Indices of the tangential impulses, along [`directions`](Self::directions); empty without
+    /// friction.
     pub tangents: Vec<usize>,
-    /// Slip speed; `None` without friction.
+    /// Index of the slip speed; `None` without friction.
     pub slip: Option<usize>,
-    /// Direction of each tangential impulse on the contact's two tangents.
+    /// Direction of each tangential impulse, as components along the contact's two tangents.
     pub directions: Vec<[f64; 2]>,
 }
 
-/// A scene that cannot be predicted this way.
+/// Reason why a scene has no prediction model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PredictionError {
-    /// A joint whose coordinates are no vector: orientations.
+    /// A joint has orientations as coordinates, which do not form a vector space.
     Orientation {
         /// Name of the joint.
         joint: String,
     },
-    /// A joint that follows its command whatever the forces has no place in a prediction.
+    /// A joint is prescribed, so forces do not affect its motion.
     Prescribed {
         /// Name of the joint.
         joint: String,
     },
-    /// Dry friction of a joint has no place in a prediction.
+    /// A joint has dry friction, which predictions do not model.
     Friction {
         /// Name of the joint.
         joint: String,
     },
-    /// Closed loops and couplings have no place in a prediction.
+    /// The scene has closed loops or couplings, which predictions do not model.
     Constraint {
         /// Name of the constraint.
         constraint: String,
     },
-    /// A spring between a frame and its command has no place in a prediction.
+    /// The scene has a Cartesian spring, which predictions do not model.
     CartesianSpring {
         /// Name of the spring.
         spring: String,
     },
-    /// A dof without inertia and spring: nothing says how fast it moves.
+    /// A dof has neither inertia nor a spring, so its speed is undetermined.
     Massless {
         /// Name of the dof.
         dof: String,
     },
-    /// Nothing can be driven.
+    /// No dof can carry an input.
     NoInput,
-    /// An input on a dof that does not exist.
+    /// An input belongs to a dof that does not exist.
     Input {
-        /// The dof.
+        /// Index of the dof.
         dof: usize,
     },
-    /// The springs of a dynamic step pull to commands that are not all there.
+    /// The command of the springs of a dynamic step has the wrong length.
     Command {
-        /// Numbers given.
+        /// Number of entries given.
         got: usize,
         /// Length of a command of this system.
         want: usize,
@@ -180,7 +186,7 @@ impl Dynamics {
     ///
     /// # Errors
     ///
-    /// Joints that cannot be part of a plan; nothing to drive.
+    /// A joint that predictions do not model, or no dof that can carry an input.
     pub fn driven(&self, system: &System) -> Result<Vec<usize>, PredictionError> {
         let model = system.model();
         for (index, body) in model.bodies().iter().enumerate() {
@@ -214,10 +220,13 @@ impl Dynamics {
     }
 }
 
-/// The step of `dynamics`, linearised where `at` was, `q̄` being its configuration; `stiffness` is the
-/// [`geometric_stiffness`] there, or empty. `q_cmd` is what the springs of a dynamic step pull to, in the order of
-/// [`System::commanded`]; their effort limits are not part of a linear prediction. `rates` of the dofs, or none, say at which speed
-/// supports rub.
+/// Builds the system of a step of `dynamics` from the linearisation `at`, about the configuration
+/// `q̄`.
+///
+/// `stiffness` is the [`geometric_stiffness`] at `q̄`, or empty. `q_cmd` is the command of a
+/// dynamic step's springs, in the order of [`System::commanded`]; their effort limits are not
+/// modelled. `rates` of the dofs, or an empty slice, are the rates at which supports are
+/// linearised.
 ///
 /// # Errors
 ///
@@ -242,14 +251,14 @@ pub fn predict(
     add_supports(system, at, rates, h, &mut P);
     let inverse = inverse(&P, n)
         .map_err(|dof| PredictionError::Massless { dof: system.dof_names()[dof].clone() })?;
-    // a force is its own input, a command one through its spring
+    // a force acts directly, a command through its spring
     let gain = |on: usize| if carry { 1.0 } else { springs[on].stiffness };
 
     let entries = number(&at.contacts, settings.directions);
     let n_gamma = entries.iter().map(|e| 1 + e.tangents.len() + usize::from(e.slip.is_some()));
     let (n_x, n_u, n_gamma) = (2 * n, driven.len(), n_gamma.sum());
     let mut lcs = Lcs::zeros(n_x, n_u, n_gamma);
-    // rows of v⁺, and h times them in q⁺
+    // adds a value to a row of v⁺, and h times the value to the row of q⁺
     let put = |M: &mut [f64], width: usize, dof: usize, column: usize, value: f64| {
         M[dof * width + column] += h * value;
         M[(n + dof) * width + column] += value;
@@ -306,10 +315,15 @@ pub fn predict(
     Ok(Prediction { lcs, entries })
 }
 
-/// How the generalised force of `impulses` (along normal and tangents, in N·s, one per contact of `at`) changes with `q`: `n_v × n_v`
-/// row-major, by differences; a contact that is not there a micrometre away is left out.
+/// Derivative of the generalised force of `impulses` with respect to `q`, `n_v × n_v` row-major, by
+/// central differences.
+///
+/// `impulses` holds components along normal and tangents, in N·s, one per contact of `at`. A
+/// contact that does not exist at both displaced configurations is left out.
 ///
 /// # Errors
+///
+/// See [`System::linearise`].
 ///
 /// See [`System::linearise`].
 pub fn geometric_stiffness(
@@ -344,7 +358,8 @@ pub fn geometric_stiffness(
     Ok(G)
 }
 
-/// Generalised impulse of what acts along the normal and tangents of `here`, at the contact `there`.
+/// Generalised impulse at the contact `there` of an impulse with components along the normal and
+/// tangents of `here`.
 fn generalised(
     here: &LinearContact,
     there: &LinearContact,
@@ -353,18 +368,18 @@ fn generalised(
     let mut sum: Vec<f64> = there.J_n.iter().map(|J| normal * J).collect();
     let tangents = here.tangents_W.iter().zip(&there.tangents_W).zip(&there.J_t);
     for (((t_here, t_there), J), size) in tangents.zip([first, second]) {
-        // the same tangent may come back with the other sense
+        // a tangent may have changed its sign
         let size = size * t_here.dot(*t_there).signum();
         sum.iter_mut().zip(J).for_each(|(sum, J)| *sum += size * J);
     }
     sum
 }
 
-/// Difference that derivatives are taken over, in m or rad: rounding of a Jacobian becomes 1e-10, curvature of the
-/// shapes here matters over millimetres.
+/// Step of the differences, in m or rad. Rounding of a Jacobian becomes an error of 1e-10, while
+/// curvature of the shapes matters over millimetres.
 const NUDGE: f64 = 1e-6;
 
-/// What pulls a dof to its command, and the damper on it; zeros where nothing does.
+/// Stiffness and damping of a dof, and its command; zero without a spring.
 #[derive(Clone, Copy, Default)]
 struct Spring {
     actuated: bool,
@@ -373,8 +388,9 @@ struct Spring {
     command: f64,
 }
 
-/// One per dof; no joint is prescribed or has an orientation here. A command that stays has no rate: dampers resist
-/// velocity, whatever else they may resist. Without momentum no command is read, and none need be given.
+/// Springs of all dofs; prescribed joints and orientations are excluded beforehand. Since the
+/// command is constant, dampers resist the velocity in both damping modes. Without momentum the
+/// command is not read and may be empty.
 fn springs(system: &System, q_cmd: &[f64]) -> Vec<Spring> {
     let mut springs = vec![Spring::default(); system.model().n_v()];
     let mut commands = q_cmd.iter();
@@ -392,7 +408,7 @@ fn springs(system: &System, q_cmd: &[f64]) -> Vec<Spring> {
     springs
 }
 
-/// `P` of a step.
+/// Matrix `P` of a step.
 fn mobility(
     at: &Linearisation,
     damping: &[f64],
@@ -403,7 +419,7 @@ fn mobility(
     let n = at.n_v;
     let mut P = at.mass.clone();
     for (dof, spring) in springs.iter().enumerate().filter(|(_, spring)| spring.actuated) {
-        // without momentum a driven joint is its spring: the mass behind it does not count, Pang21 (10)
+        // without momentum a driven joint is its spring only: its mass does not count, Pang21 (10)
         if !carry {
             for other in 0..n {
                 P[dof * n + other] = 0.0;
@@ -418,10 +434,11 @@ fn mobility(
     P
 }
 
-/// Least speed at which a support is taken for a damper, in m/s: where the last plan stands still it has one too.
+/// Smallest speed at which a support is linearised, in m/s. It keeps the damper finite where the
+/// last plan is at rest.
 const SLOWEST: f64 = 0.01;
 
-/// Dampers in place of supports: of the force that they have at these rates.
+/// Adds dampers in place of supports, with the supports' forces at the given rates.
 fn add_supports(system: &System, at: &Linearisation, rates: &[f64], h: f64, P: &mut [f64]) {
     for &(body, bound) in &at.supports {
         let joint = system.model().body(body);
@@ -436,7 +453,7 @@ fn add_supports(system: &System, at: &Linearisation, rates: &[f64], h: f64, P: &
     }
 }
 
-/// Numbers `gamma = [c, beta, lambda]` as MpcNote (9) does.
+/// Assigns entries of `gamma = [c, beta, lambda]` to contacts as in MpcNote (9).
 fn number(contacts: &[LinearContact], directions: usize) -> Vec<ContactEntries> {
     let mut entries: Vec<ContactEntries> = (0..contacts.len())
         .map(|normal| ContactEntries { normal, ..ContactEntries::default() })
@@ -465,13 +482,13 @@ fn number(contacts: &[LinearContact], directions: usize) -> Vec<ContactEntries> 
     entries
 }
 
-/// Inverse of a symmetric positive definite matrix by Cholesky's factor; the first dof that has no
-/// inertia of its own otherwise.
+/// Inverse of a symmetric positive definite matrix by Cholesky factorisation. If it is singular,
+/// the index of the first dof without inertia.
 fn inverse(P: &[f64], n: usize) -> Result<Vec<f64>, usize> {
     let mut L = P.to_vec();
     for k in 0..n {
         let pivot = L[k * n + k] - (0..k).map(|j| L[k * n + j].powi(2)).sum::<f64>();
-        // what is left of a diagonal that cancels to rounding is none
+        // a pivot that is only rounding counts as zero
         if !(pivot > 1e-12 * P[k * n + k].abs()) {
             return Err(k);
         }

@@ -1,4 +1,4 @@
-//! What a plan should achieve and must respect.
+//! Control problem: cost and constraints of a plan.
 
 #![allow(non_snake_case)] // Q and R are the letters of MpcNote
 
@@ -15,62 +15,63 @@ use crate::lcs::Lcs;
 pub struct Problem {
     /// Number of steps `N`, ≥ 1.
     pub horizon: usize,
-    /// One model for all steps, or one for each.
+    /// One model for all steps, or one for each step.
     pub models: Vec<Lcs>,
-    /// What is to be small.
+    /// Cost to be minimised.
     pub cost: Cost,
-    /// What must hold.
+    /// Bounds on states, inputs and impulses.
     pub bounds: Bounds,
 }
 
 /// Quadratic cost; without factors of one half.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// `n_x × n_x` row-major, symmetric, positive semidefinite; for the states `0 … N − 1`.
+    /// Weight of the states `0 … N − 1`: `n_x × n_x` row-major, symmetric positive semidefinite.
     pub Q: Vec<f64>,
-    /// Weight of the last state, of the shape of `Q`.
+    /// Weight of the last state, with the shape of `Q`.
     pub Q_f: Vec<f64>,
-    /// `n_u × n_u`, symmetric, positive semidefinite.
+    /// Weight of the inputs: `n_u × n_u`, symmetric positive semidefinite.
     pub R: Vec<f64>,
-    /// Wanted states `x_d`: one for all, or `N + 1` for the states `0 … N` (MpcNote (19)). Where a
-    /// trajectory is shorter its last state stays wanted.
+    /// Goal states `x_d`: one for all steps, or `N + 1` for the states `0 … N` (MpcNote (19)). If a
+    /// trajectory is shorter, its last state is repeated.
     pub goal: Vec<Vec<f64>>,
 }
 
-/// Bounds on the states `1 … N`, inputs and their changes. The start is held against those of the
-/// state as well.
+/// Bounds on the states `1 … N`, on inputs and on changes of inputs. The start state is checked
+/// against the bounds of the state as well.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// On states.
+    /// Bounds on states.
     pub state: Limits,
-    /// On inputs.
+    /// Bounds on inputs.
     pub input: Limits,
-    /// On `u_k − u_{k−1}`; for `k = 0` against the input applied last, if it is known.
+    /// Bounds on `u_k − u_{k−1}`. For `k = 0` the previous input is the one applied last, if known.
     pub input_rate: Limits,
-    /// Upper bound of every normal impulse and of every entry of `gamma` that belongs to no contact, > 0.
-    /// Nothing physical sets one: wedged bodies may press as hard as they like. Default none.
+    /// Upper bound of every normal impulse, and of every entry of `gamma` that belongs to no
+    /// contact, > 0. Default none. There is no physical bound: wedged bodies may press with any
+    /// force.
     pub impulse: Option<f64>,
 }
 
-/// Bounds entry by entry; empty for none, infinite entries for no bound.
+/// Bounds per entry; empty for none, infinite entries for no bound.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Least values.
+    /// Lower bounds.
     pub lower: Vec<f64>,
-    /// Largest values.
+    /// Upper bounds.
     pub upper: Vec<f64>,
-    /// What happens where they cannot be held.
+    /// Treatment of infeasible bounds.
     pub hardness: Hardness,
 }
 
-/// What happens where bounds cannot be held.
+/// Treatment of infeasible bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Hardness {
-    /// There is no plan; the conflict is reported.
+    /// If the bounds are infeasible there is no plan, and the conflict is reported.
     #[default]
     Hard,
-    /// They are held wherever they can be. Where no plan holds them all, violations `s` cost
-    /// `weight (s + s²)` each, and the plan says which.
+    /// The bounds are kept if possible. If no plan satisfies them all, each violation `s` costs
+    /// `weight (s + s²)`, and the plan lists the violations.
     Soft {
         /// Cost per unit, > 0.
         weight: f64,
@@ -78,7 +79,7 @@ pub enum Hardness {
 }
 
 impl Limits {
-    /// `|value_i| ≤ size_i`, hard.
+    /// Hard bounds `|value_i| ≤ size_i`.
     pub fn symmetric(size: &[f64]) -> Self {
         Self {
             lower: size.iter().map(|v| -v).collect(),
@@ -87,7 +88,7 @@ impl Limits {
         }
     }
 
-    /// These bounds, soft: each may be violated at this price per unit.
+    /// Makes these bounds soft, with the given price per unit of violation.
     pub fn soft(self, weight: f64) -> Self {
         Self { hardness: Hardness::Soft { weight }, ..self }
     }
@@ -130,29 +131,31 @@ impl Limits {
 }
 
 impl Problem {
-    /// Entries of the state.
+    /// Number of states.
     pub fn n_x(&self) -> usize {
         self.models.first().map_or(0, |m| m.n_x)
     }
 
-    /// Entries of the input.
+    /// Number of inputs.
     pub fn n_u(&self) -> usize {
         self.models.first().map_or(0, |m| m.n_u)
     }
 
-    /// Model of step `k`, from 0.
+    /// Index of the model of step `k`, from 0.
     pub(crate) fn place(&self, k: usize) -> usize {
         if self.models.len() == 1 { 0 } else { k }
     }
 
-    /// Wanted state at step `k`, from 0.
+    /// Goal state at step `k`, from 0.
     pub(crate) fn goal(&self, k: usize) -> &[f64] {
         &self.cost.goal[k.min(self.cost.goal.len() - 1)]
     }
 
+    /// Checks the problem.
+    ///
     /// # Errors
     ///
-    /// The first thing that is wrong.
+    /// The first part that is invalid.
     pub fn check(&self) -> Result<(), ProblemError> {
         if self.horizon == 0 {
             return Err(ProblemError::NoHorizon);
@@ -193,7 +196,7 @@ impl Problem {
     }
 }
 
-/// Symmetric, and a Cholesky factor exists but for rounding.
+/// True if a matrix is symmetric and has a Cholesky factorisation up to rounding.
 fn is_semidefinite(M: &[f64], n: usize) -> bool {
     let size = M.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let noise = 1e-10 * size;
@@ -207,7 +210,7 @@ fn is_semidefinite(M: &[f64], n: usize) -> bool {
             return false;
         }
         if pivot <= noise {
-            // nothing may hang on a variable without curvature
+            // a variable without curvature must not be coupled to others
             if (k + 1..n).any(|i| S[i * n + k].abs() > noise.max(1e-5 * size)) {
                 return false;
             }
@@ -223,10 +226,10 @@ fn is_semidefinite(M: &[f64], n: usize) -> bool {
     true
 }
 
-/// Price of violating a hard bound while looking for the reason why it cannot be held.
+/// Price of violating a hard bound in the search for the cause of infeasibility.
 const EXPLAINING: f64 = 1e4;
 
-/// Which bounds may be violated at a price.
+/// Bounds that may be violated at a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relax {
     Nothing,
@@ -235,7 +238,7 @@ pub(crate) enum Relax {
 }
 
 impl Relax {
-    /// Price per unit, if these bounds may be violated now.
+    /// Price per unit of violation, if these bounds are relaxed.
     pub fn weight(self, limits: &Limits) -> Option<f64> {
         match (self, limits.hardness) {
             (Self::Nothing, _) | (Self::Soft, Hardness::Hard) => None,

@@ -1,30 +1,29 @@
-//! What can be reached within the horizon: intervals, step by step.
+//! Reachable sets over the horizon as intervals, step by step.
 //!
-//! A contact whose gap stays open whatever the inputs do has no impulse in any plan; its variables and
-//! choices are left out. The argument works from above: all impulses are allowed at first, those
-//! that cannot act are taken away, and what remains is bounded again. It uses bounds only where they
-//! are hard.
+//! A contact whose gap stays open for all inputs has no impulse in any plan, so its variables and
+//! choices are left out. The computation starts with all impulses permitted, removes those that
+//! cannot act, and bounds the remaining ones again. It uses only hard bounds.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
 use crate::lcs::{Lcs, Reduced, Unit};
 use crate::problem::{Limits, Problem, Relax};
 
-/// Passes over one step.
+/// Number of passes over one step.
 const PASSES: usize = 12;
 
-/// A gap must stay open by this much, relative to 1, to count as out of reach.
+/// Smallest gap, on a scale of 1, at which a contact counts as unreachable.
 const MARGIN: f64 = 1e-9;
 
-/// Products of one model that every step uses.
+/// Matrix products of one model, shared by all steps.
 #[derive(Clone, Debug, Default)]
 struct Products {
-    /// `D A`, `D B`, `D f + a`.
+    /// The products `D A`, `D B`, `D f + a`.
     DA: Vec<f64>,
     DB: Vec<f64>,
     d: Vec<f64>,
-    /// For state `i`, another `j > i` and `s` with row `i` of `C` = `s` row `j`: then
-    /// `x_i − s x_j` does not depend on impulses.
+    /// For state `i`: another state `j > i` and `s`, such that row `i` of `C` is `s` times row `j`.
+    /// Then `x_i − s x_j` does not depend on impulses.
     partner: Vec<Option<(usize, f64)>>,
 }
 
@@ -63,13 +62,13 @@ impl Products {
 /// Intervals of one step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepReach {
-    /// State at the end of the step, bounds respected.
+    /// State at the end of the step, within its bounds.
     pub x: Vec<(f64, f64)>,
-    /// State at the end of the step if the bounds of its own entries were absent.
+    /// State at the end of the step without the bounds on this entry.
     pub x_unbounded: Vec<(f64, f64)>,
     /// Inputs of the step.
     pub u: Vec<(f64, f64)>,
-    /// Largest `c` or `gamma_i` of each unit; 0 where it cannot act.
+    /// Largest `c` or `gamma_i` of each unit; 0 if it cannot act.
     pub impulse: Vec<f64>,
 }
 
@@ -79,7 +78,7 @@ impl StepReach {
     }
 }
 
-/// Reach over a horizon, and its memory.
+/// Reachable intervals over a horizon, with scratch memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     products: Vec<Products>,
@@ -92,7 +91,7 @@ impl Reach {
         Self { products: products.collect(), steps: Vec::new() }
     }
 
-    /// Intervals from `x0`, relying on the bounds that `relax` leaves in force.
+    /// Propagates intervals from `x0`, using the bounds that `relax` keeps hard.
     pub fn propagate(
         &mut self,
         problem: &Problem,
@@ -209,7 +208,7 @@ fn propagate_step(
             let most = if by_state.max(by_free) > MARGIN {
                 0.0
             } else if own > 0.0 && without_own > f64::NEG_INFINITY {
-                // an impulse only acts where it closes the gap to 0
+                // an impulse acts only until the gap is closed
                 step.impulse[k].min((-without_own).max(MARGIN) / own)
             } else {
                 step.impulse[k]
@@ -225,7 +224,7 @@ fn propagate_step(
     }
 }
 
-/// Least effect of one unit of normal impulse on a row, friction at its worst.
+/// Smallest effect of a unit normal impulse on a row, for any friction within the cone.
 fn least_coefficient(unit: &Unit, row: &[f64]) -> f64 {
     match unit {
         Unit::Contact { variable, contact, .. } => {
@@ -244,13 +243,13 @@ fn largest_coefficient(unit: &Unit, row: &[f64]) -> f64 {
     }
 }
 
-/// What a unit adds to a row, at impulses from 0 to `most`.
+/// Interval of a unit's contribution to a row, for impulses from 0 to `most`.
 pub(crate) fn contribution(unit: &Unit, row: &[f64], most: f64) -> (f64, f64) {
     let (least, largest) = (least_coefficient(unit, row), largest_coefficient(unit, row));
     (times(least.min(0.0), most), times(largest.max(0.0), most))
 }
 
-/// A product in which 0 times anything is 0.
+/// Product in which 0 times infinity is 0.
 fn times(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
@@ -259,7 +258,7 @@ fn add(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// The common part; the first where rounding leaves none.
+/// Intersection of two intervals; the first one if rounding makes it empty.
 fn intersect(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     let both = (a.0.max(b.0), a.1.min(b.1));
     if both.0 <= both.1 { both } else { a }

@@ -1,4 +1,5 @@
-//! Rolls inputs out through the system, one complementarity problem per step, and reads modes off.
+//! Rollout of inputs through the system, with one complementarity problem per step, to find contact
+//! modes.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -7,7 +8,7 @@ use crate::lcs::{Reduced, Unit};
 use crate::problem::Problem;
 use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
 
-/// Impulses and speeds below this share of the largest in their step are none.
+/// Impulses and speeds below this share of the largest in their step count as zero.
 const NOTHING: f64 = 1e-9;
 
 /// Memory of rollouts.
@@ -18,18 +19,18 @@ pub(crate) struct Rollout {
     solution: LcpSolution,
     x: Vec<f64>,
     free: Vec<f64>,
-    /// Rows `D x + a` without impulses.
+    /// Rows `D x + a` without the effect of impulses.
     rows: Vec<f64>,
     /// Reduced impulses.
     r: Vec<f64>,
-    /// First LCP entry of each active unit of the step.
+    /// First index of each active unit of the step in the complementarity problem.
     places: Vec<usize>,
 }
 
 impl Default for Rollout {
     fn default() -> Self {
         let mut solver = LcpSolver::new();
-        // a step without an answer is no start for the search, and no harm is done: one attempt to prove it will do
+        // a failed rollout only loses a warm start: one attempt per step is enough
         solver.budget = Some(1);
         Self {
             lcp: Lcp::new(),
@@ -45,8 +46,8 @@ impl Default for Rollout {
 }
 
 impl Rollout {
-    /// Writes a mode for every active unit; `inputs(k, j)` is input `j` of step `k`. False if some
-    /// step has no answer.
+    /// Writes a mode for every active unit, where `inputs(k, j)` is input `j` of step `k`. Returns
+    /// false if a step has no solution.
     pub fn modes(
         &mut self,
         problem: &Problem,
@@ -88,7 +89,7 @@ impl Rollout {
         true
     }
 
-    /// Impulses `r` of one step.
+    /// Computes the impulses `r` of one step.
     fn solve(&mut self, r: &Reduced, n: usize, active: &[Active]) -> bool {
         self.r.clear();
         self.r.resize(r.n_r, 0.0);

@@ -1,4 +1,5 @@
-//! Small problems against every combination of complementarity, with nothing reduced or left out.
+//! Plans of small problems against enumeration of all complementarity combinations, without any
+//! reduction.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -6,7 +7,7 @@ use quasistep_control::{Mpc, MpcSettings, PlanStatus, Problem};
 use quasistep_solvers::{Qp, QpSolver, Rows, Settings, Solution, Status};
 use testkit::random_lcs::{RandomProblem, random_problem};
 
-/// A row over `(u_0, gamma_1, u_1, …)` and its constant.
+/// An affine function of `(u_0, gamma_1, u_1, …)`: coefficients and constant.
 type Affine = (Vec<f64>, f64);
 
 fn combine(n: usize, parts: &[(f64, &Affine)], constant: f64) -> Affine {
@@ -18,15 +19,15 @@ fn combine(n: usize, parts: &[(f64, &Affine)], constant: f64) -> Affine {
     out
 }
 
-/// The horizon written out plainly: all of `gamma`, all bounds.
+/// The program over the horizon with all of `gamma` and all bounds as explicit rows.
 struct Plain {
     n: usize,
     P: Vec<f64>,
     c: Vec<f64>,
     constant: f64,
-    /// Rows `≥ 0`.
+    /// Rows that must be ≥ 0.
     rows: Vec<Affine>,
-    /// Pairs of rows of which one is 0.
+    /// Pairs of rows of which one must be 0.
     pairs: Vec<(Affine, Affine)>,
 }
 
@@ -119,7 +120,7 @@ impl Plain {
         }
     }
 
-    /// Least cost over all `2^pairs` combinations; infinite if none has a point.
+    /// Smallest cost over all `2^pairs` combinations; infinite if none is feasible.
     fn least(&self) -> f64 {
         let columns: Vec<u32> = (0..self.n as u32).collect();
         let mut solver = QpSolver::new();
@@ -170,7 +171,7 @@ fn plans_agree_with_every_combination_of_pairs() {
             continue;
         }
         assert_eq!(plan.status, PlanStatus::Optimal, "seed {seed}: least cost {least}");
-        // both solvers hold rows to about 1e-9 of numbers of size 10
+        // both solvers satisfy rows to about 1e-9, for numbers of size 10
         assert!((plan.cost - least).abs() < 1e-7, "seed {seed}: {} against {least}", plan.cost);
         assert!(plan.bound <= least + 1e-7, "seed {seed}: {} against {least}", plan.bound);
         optimal += 1;

@@ -1,5 +1,5 @@
-//! What a plan promises: it satisfies the system, its cost is its cost, its bound is one, and where there
-//! is none the reason is right.
+//! Properties of a plan: it satisfies the system, its reported cost is correct, its bound is valid,
+//! and the explanation of an infeasible problem is correct.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -9,7 +9,7 @@ use quasistep_control::{
 };
 use std::collections::BTreeMap;
 
-/// Low, and drifting towards the floor.
+/// A start state close to the floor and moving towards it.
 const LOW: [f64; 4] = [1.5, -4.35, 0.3, -0.2];
 
 fn plan(problem: &Problem, x0: &[f64]) -> Plan {
@@ -20,7 +20,7 @@ fn row(M: &[f64], i: usize, x: &[f64]) -> f64 {
     M[i * x.len()..(i + 1) * x.len()].iter().zip(x).map(|(m, x)| m * x).sum()
 }
 
-/// Worst violation of dynamics and complementarity, and the cost, from the definitions alone.
+/// Largest violation of dynamics and complementarity, and the cost, computed from the definitions.
 fn audit(problem: &Problem, plan: &Plan) -> (f64, f64) {
     let (mut worst, mut cost) = (0.0_f64, 0.0);
     for k in 0..=problem.horizon {
@@ -56,7 +56,7 @@ fn contacts_are_recognised() {
         assert_eq!(contact.tangents, [3 + 2 * i, 4 + 2 * i]);
         assert_eq!((contact.slip, contact.mu), (9 + i, 0.8));
     }
-    // a tangential column that acts unlike its opposite makes plain pairs
+    // a tangential column that is not the negative of its partner prevents a Coulomb contact
     let mut bent = point_robot::lcs();
     bent.C[3] += 1e-3;
     assert_eq!(bent.contacts().len(), 2);
@@ -71,20 +71,20 @@ fn a_plan_satisfies_the_system_and_costs_what_it_says() {
         let plan = plan(&problem, &LOW);
         assert_eq!(plan.status, PlanStatus::Optimal);
         let (worst, cost) = audit(&problem, &plan);
-        // impulses and speeds are of order 0.1 to 1, rows are held to 1e-12 of their terms
+        // impulses and speeds are of order 0.1 to 1; rows are satisfied to 1e-12 of their terms
         assert!(worst < 1e-9, "{worst}");
         assert!((cost - plan.cost).abs() < 1e-9, "{cost} against {}", plan.cost);
     }
 }
 
-/// The terminal weight and every stage of a trajectory matter: MpcNote (19).
+/// The terminal weight and every stage of a goal trajectory enter the cost: MpcNote (19).
 #[test]
 fn a_wanted_trajectory_is_followed() {
     let mut problem = point_robot::problem(6);
     problem.cost.Q_f.iter_mut().for_each(|q| *q *= 100.0);
     problem.cost.R.iter_mut().for_each(|r| *r *= 1e-6);
     let x0 = [0.0, -3.0, 0.5, 0.0];
-    // reachable exactly: a push of 0.5 N along x
+    // exactly reachable: a push of 0.5 N along x
     let mut wanted = vec![x0.to_vec()];
     for k in 0..6 {
         let v = wanted[k][2] + 0.05;
@@ -117,7 +117,8 @@ fn too_fast_at_the_start_is_named() {
     assert_eq!(hard.conflict, [AtStep { step: 0, constraint: Constraint::StateUpper(2) }]);
     assert!(!hard.is_usable() && hard.bound == f64::INFINITY);
 
-    // soft: 1 N takes 0.1 m/s off a step, so the bound of 1 m/s is out of reach for four more
+    // soft bound: 1 N reduces the speed by 0.1 m/s per step, so the bound of 1 m/s is violated for
+    // four more steps
     let mut problem = point_robot::problem(8);
     problem.bounds.state = problem.bounds.state.clone().soft(1e3);
     let soft = plan(&problem, &x0);
@@ -145,7 +146,7 @@ fn bounds_that_can_be_held_are_held_though_soft() {
 fn a_bound_that_brakes_too_late_is_named() {
     let mut problem = point_robot::problem(5);
     problem.bounds.state.upper[0] = 1.0;
-    // 0.1 m at 0.9 m/s: braking at 1 m/s² takes 0.4 m
+    // 0.1 m ahead at 0.9 m/s: braking at 1 m/s² needs 0.4 m
     let stuck = plan(&problem, &[0.9, -3.0, 0.9, 0.0]);
     assert_eq!(stuck.status, PlanStatus::Infeasible);
     let names: Vec<Constraint> = stuck.conflict.iter().map(|c| c.constraint).collect();
@@ -157,7 +158,8 @@ fn a_bound_that_brakes_too_late_is_named() {
 
 #[test]
 fn a_system_without_answer_is_named() {
-    // w = −gamma − 1 is never ≥ 0, but only from the second step on
+    // w = −gamma − 1 is never ≥ 0; the first model is feasible, from the second step on there is no
+    // solution
     let fine = Lcs {
         n_x: 1,
         n_u: 1,
@@ -255,8 +257,9 @@ fn warm_and_cold_agree() {
     }
 }
 
-/// Two searches for one plan, pruned in different places: where they differ, one closed the node that held it.
-/// Sliding along the floor to the wall, rows contradict one another by rounding alone.
+/// A warm and a cold search find the same optimum although they prune different nodes. A difference
+/// would mean that one of them closed the node of the optimum. While the robot slides along the
+/// floor to the wall, rows contradict one another only by rounding.
 #[test]
 fn warm_and_cold_agree_where_a_loop_is_disturbed() {
     let problem = point_robot::problem(20);
@@ -284,7 +287,8 @@ fn warm_and_cold_agree_where_a_loop_is_disturbed() {
     }
 }
 
-/// Nothing found at the root leads to a plan here: the tree is begun without one, and 3000 nodes did not end it.
+/// A regression: no plan is found at the root, so the search begins without one. It must end; it
+/// once did not within 3000 nodes.
 #[test]
 fn a_search_that_begins_without_a_plan_ends() {
     let settings = MpcSettings { max_nodes: 1000, ..MpcSettings::default() };
@@ -299,7 +303,7 @@ fn a_search_that_begins_without_a_plan_ends() {
 fn files_name_what_is_in_reach() {
     let mut mpc = Mpc::new(point_robot::problem(5), MpcSettings::default()).unwrap();
     let reachable = mpc.reachable(&LOW).unwrap();
-    // the floor alone; 0.05 m at 0.2 m/s takes more than one step
+    // only the floor can act; 0.05 m at 0.2 m/s takes more than one step
     assert!(reachable.iter().all(|at| at.constraint == Constraint::Contact(1)));
     assert_eq!(reachable.iter().map(|at| at.step).collect::<Vec<_>>(), [2, 3, 4, 5]);
     let sos = mpc.export_lp(&LOW, None, Integers::Sos1).unwrap();
@@ -307,7 +311,7 @@ fn files_name_what_is_in_reach() {
     let big_m = mpc.export_lp(&LOW, None, Integers::BigM).unwrap();
     assert_eq!(big_m.matches("\n mg").count(), 4 * 4);
     assert!(sos.lines().chain(big_m.lines()).all(|line| line.len() <= 255));
-    // every M admits the optimal plan
+    // every M must admit the optimal plan
     let plan = mpc.plan(&LOW, None).unwrap();
     for k in 2..=5 {
         for i in [1, 5, 6, 10] {
@@ -318,14 +322,14 @@ fn files_name_what_is_in_reach() {
             assert!(plan.impulses[k - 1][i] <= M, "{line} against {}", plan.impulses[k - 1][i]);
         }
     }
-    // between the floor and the inclined wall bodies may jam: nothing bounds their impulses
+    // between the floor and the inclined wall a body may jam, so its impulses have no bound
     let mut far = Mpc::new(point_robot::problem(20), MpcSettings::default()).unwrap();
     let error = far.export_lp(&point_robot::START, None, Integers::BigM).unwrap_err();
     assert!(matches!(error, ProblemError::NoBigM { .. }), "{error}");
     assert!(far.export_lp(&point_robot::START, None, Integers::Sos1).is_ok());
 }
 
-/// Everything an LP file says stands in the MPS file as well.
+/// The MPS file contains the same problem as the LP file.
 #[test]
 fn both_formats_hold_the_same_problem() {
     let mut problem = point_robot::problem(5);
@@ -344,7 +348,7 @@ fn both_formats_hold_the_same_problem() {
         let rows = |head: &str| mps.matches(&format!("\n {head} ")).count();
         let section = lp.split("Subject To\n").nth(1).unwrap().split("Bounds\n").next().unwrap();
         assert_eq!(section.matches(':').count(), rows("E") + rows("L") + rows("G"));
-        // 1/2 xᵀ Q x: squares twice, and the mixed term of R once
+        // 1/2 xᵀ Q x: doubled squares, and the mixed term of R once
         assert!(mps.contains("\n u0_0 u0_0 20\n") && mps.contains("\n u0_1 u0_0 2\n"), "{mps}");
         assert!(lp.contains("20 u0_0^2") && lp.contains("4 u0_1 * u0_0"), "{lp}");
         let order = ["ROWS", "COLUMNS", "RHS", "BOUNDS", "QUADOBJ", "ENDATA"];
@@ -354,7 +358,7 @@ fn both_formats_hold_the_same_problem() {
     }
 }
 
-/// Cost and worst violation of what a free MPS file demands, at the named values.
+/// Cost and largest violation of a free MPS file at the named values.
 fn evaluate_mps(mps: &str, values: &BTreeMap<String, f64>) -> (f64, f64) {
     let mut section = "";
     let mut senses: BTreeMap<&str, &str> = BTreeMap::new();
@@ -409,14 +413,15 @@ fn evaluate_mps(mps: &str, values: &BTreeMap<String, f64>) -> (f64, f64) {
     (cost, worst)
 }
 
-/// Soft bounds that no plan keeps are soft in the file: our plan satisfies it, and costs there what it says.
+/// If no plan satisfies the soft bounds, they are soft in the file. Our plan satisfies the file's
+/// rows and has the reported cost there.
 #[test]
 fn soft_bounds_are_soft_in_a_file() {
     let mut problem = point_robot::problem(5);
     problem.bounds.state = problem.bounds.state.clone().soft(100.0);
     problem.bounds.input_rate = Limits::symmetric(&[0.05, 0.3]).soft(3.0);
     let (n_x, n_u) = (problem.n_x(), problem.n_u());
-    // in bounds, and faster than they allow
+    // a start within bounds, and one faster than they permit
     for (x0, gives_way) in [(LOW, false), ([1.5, -4.35, 1.5, -0.2], true)] {
         let mut mpc = Mpc::new(problem.clone(), MpcSettings::default()).unwrap();
         let plan = mpc.plan(&x0, None).unwrap();

@@ -1,4 +1,4 @@
-//! The figures of MpcNote against exact references.
+//! The figures of MpcNote against exact reference values.
 #![allow(missing_docs)]
 
 use quasistep_control::{Mpc, MpcSettings, Plan, PlanStatus, point_robot};
@@ -18,12 +18,13 @@ fn floor_friction(plan: &Plan) -> f64 {
     (plan.impulses[0][5] - plan.impulses[0][6]).abs()
 }
 
-/// Steps at which the floor pushes, by more than rounding.
+/// Steps in which the floor has an impulse above rounding.
 fn contact_steps(plans: &[Plan]) -> Vec<usize> {
     (0..plans.len()).filter(|&k| floor_impulse(&plans[k]) > 1e-9).collect()
 }
 
-/// Every row of the closed loop, proven to 1e-9 by another solver.
+/// Every row of the closed loop with a horizon of five, against a solution proven to 1e-9 by
+/// another solver.
 #[test]
 fn five_steps_ahead_every_row_of_the_reference() {
     let text = include_str!("data/mpc_N5_final.csv");
@@ -87,7 +88,7 @@ fn twenty_steps_ahead_every_step_is_proven() {
 
 #[test]
 fn a_hard_state_is_proven() {
-    // sliding in low and fast: 36 000 nodes with big-M
+    // a start close to the floor and fast: a big-M search needs 36 000 nodes
     let x = [1.5, -4.35, 0.3, -0.2];
     for (horizon, cost) in [(5, 15.155477364), (10, 26.025210590)] {
         let mut mpc = Mpc::new(point_robot::problem(horizon), MpcSettings::default()).unwrap();

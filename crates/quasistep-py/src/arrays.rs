@@ -1,4 +1,4 @@
-//! Arrays in and out.
+//! Conversion of numpy arrays.
 
 use numpy::{AllowTypeChange, PyArrayLikeDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -6,14 +6,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use quasistep_math::Pose;
 
-/// Anything that numpy reads as real numbers.
+/// An array argument: anything that numpy converts to real numbers.
 pub struct Array<'py>(PyArrayLikeDyn<'py, f64, AllowTypeChange>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Array<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        // numpy would drop the imaginary parts
+        // refuse complex arrays: numpy would drop the imaginary parts
         let py = object.py();
         if py.import("numpy")?.call_method1("iscomplexobj", (object,))?.is_truthy()? {
             return Err(PyTypeError::new_err("complex numbers were seen; give real ones"));
@@ -22,10 +22,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Array<'py> {
     }
 }
 
-/// What `__reduce__` gives to pickle: how to make an object again, and from what.
+/// Result of `__reduce__` for pickle: a constructor and its argument.
 pub type Reduced<'py, T> = (Bound<'py, PyAny>, (T,));
 
-/// The numbers of an argument that is one vector.
+/// Entries of an argument that must be one vector.
 pub fn vector(what: &str, array: &Array<'_>) -> PyResult<Vec<f64>> {
     let shape = array.0.shape();
     if let [_] = shape {
@@ -35,7 +35,7 @@ pub fn vector(what: &str, array: &Array<'_>) -> PyResult<Vec<f64>> {
     Err(PyValueError::new_err(format!("`{what}` has shape {shape}; it must be one vector")))
 }
 
-/// Its numbers, the last index fastest.
+/// All entries, the last index fastest.
 pub fn flat(Array(array): &Array<'_>) -> Vec<f64> {
     match array.as_slice() {
         Ok(slice) => slice.to_vec(),
@@ -43,7 +43,7 @@ pub fn flat(Array(array): &Array<'_>) -> Vec<f64> {
     }
 }
 
-/// Quaternion w, x, y, z and position.
+/// A pose as quaternion w, x, y, z and position (m).
 pub fn pose(X: &Pose) -> [f64; 7] {
     let (q, p) = (X.rotation, X.translation);
     [q.w, q.x, q.y, q.z, p.x, p.y, p.z]

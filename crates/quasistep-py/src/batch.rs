@@ -15,10 +15,11 @@ use quasistep_scene::{Scene, SceneError};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Rolls out `n` samples of `n_steps` steps: configurations, flat, and the rest by name.
+/// Rolls out `n` samples of `n_steps` steps. Returns the configurations, flat, and all other
+/// results by name.
 #[pyfunction]
 #[pyo3(signature = (system, q, velocity, u, v, n, n_steps, t, h, wrenches, params, warm, vary, threads, every_step, report, progress))]
-#[allow(clippy::too_many_arguments)] // the Python front's one call
+#[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn batch<'py>(
     py: Python<'py>,
     system: &System,
@@ -82,7 +83,7 @@ pub fn batch<'py>(
                     lock(&scene_errors).insert(i, e);
                     SampleError::Variant(text)
                 })?;
-                // params of the call are for all samples; else each scene says its own
+                // given params apply to all samples; otherwise each scene has its own
                 let mut params = if given { params.clone() } else { scene.params.clone() };
                 params.time_step = h.unwrap_or(params.time_step);
                 let wrenches = all_wrenches(&scene, &own, n_steps, t, params.time_step);
@@ -122,7 +123,7 @@ pub fn batch<'py>(
     Ok((PyArray1::from_vec(py, q_out), rest))
 }
 
-/// Wrenches of each step: the scene's, and those given for all steps.
+/// Wrenches of each step: the scene's own, and those given for all steps.
 pub fn all_wrenches(
     scene: &Scene,
     own: &[Wrench],
@@ -139,7 +140,7 @@ pub fn all_wrenches(
     (1..=n_steps).map(at).collect()
 }
 
-/// Torque commands of each step, one row of `n_v` for each; empty if the scene has none.
+/// Torque commands of each step, one row of `n_v` per step; empty if the scene has none.
 pub fn all_torques(scene: &Scene, n_steps: usize, t: f64, h: f64) -> Vec<f64> {
     let mut tau = Vec::new();
     let at = |k: usize| {

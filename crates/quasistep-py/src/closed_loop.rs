@@ -1,4 +1,4 @@
-//! A scene under control: its task, what predicts it, its closed loop.
+//! Control of a scene: its task, its prediction model, and its closed loop.
 
 use crate::arrays::{Array, flat, pose};
 use crate::control;
@@ -15,7 +15,7 @@ use quasistep_control::{
 use quasistep_reproduce::closed_loop;
 use quasistep_scene::{ControlSection, SceneError};
 
-/// The `mpc` section of the scene.
+/// The `mpc` section of the scene; an error without one.
 fn section(system: &System) -> PyResult<&ControlSection> {
     system.scene.control.as_ref().ok_or_else(|| {
         let file = &system.scene.source().file;
@@ -29,7 +29,7 @@ fn section(system: &System) -> PyResult<&ControlSection> {
     })
 }
 
-/// The task that the scene's `mpc` section describes, by name.
+/// Control task of the scene's `mpc` section, as a dictionary.
 #[pyfunction]
 pub fn task<'py>(py: Python<'py>, system: &System) -> PyResult<Bound<'py, PyDict>> {
     let section = section(system)?;
@@ -69,7 +69,8 @@ pub fn task<'py>(py: Python<'py>, system: &System) -> PyResult<Bound<'py, PyDict
     Ok(words)
 }
 
-/// The linear complementarity system of a step about `q`; `inputs` are driven dofs, none for quasi-dynamic.
+/// Linear complementarity system of a step about `q`. `inputs` lists the driven dofs of a dynamic
+/// step; `None` for a quasi-dynamic one.
 #[pyfunction]
 #[pyo3(signature = (system, q, inputs, h, margin, directions))]
 pub fn prediction<'py>(
@@ -87,7 +88,7 @@ pub fn prediction<'py>(
     let max_recovery_speed = params.max_recovery_speed;
     let settings = PredictionSettings { time_step: h, max_recovery_speed, directions };
     let driven = dynamics.driven(world).map_err(|e| error::control(&e.into()))?;
-    // springs of a dynamic step are at rest here
+    // springs of a dynamic step are at rest at `q`
     let held: Vec<f64> = world
         .commanded()
         .iter()
@@ -114,7 +115,7 @@ pub fn prediction<'py>(
     Ok(data)
 }
 
-/// Shapes of each contact, and its entries of `gamma`: normal, tangents, slip.
+/// For each contact its two shapes and its entries of `gamma`: normal, tangents, slip.
 type Entries = Vec<(usize, usize, usize, Vec<usize>, Option<usize>)>;
 
 fn entries<'a>(
@@ -127,7 +128,7 @@ fn entries<'a>(
         .collect()
 }
 
-/// Distances, contact Jacobians, mass and load at `q`, by name; tables flat.
+/// Distances, contact Jacobians, mass and load at `q`, as a dictionary with flat tables.
 #[pyfunction]
 pub fn linearise<'py>(
     py: Python<'py>,
@@ -148,7 +149,7 @@ pub fn linearise<'py>(
     doubles("phi", each(&|c| vec![c.phi]))?;
     doubles("mu", each(&|c| vec![c.mu]))?;
     doubles("J_n", each(&|c| c.J_n.clone()))?;
-    // a direction along which the contact cannot slip is a row of zeros
+    // a direction without slip is a row of zeros
     let two = |rows: Vec<f64>, width: usize| {
         let mut rows = rows;
         rows.resize(2 * width, 0.0);
@@ -170,9 +171,10 @@ pub fn linearise<'py>(
     Ok(data)
 }
 
-/// The closed loop of the scene: its recording, its numbers by name, and the error that ended it.
+/// Runs the closed loop of the scene. Returns its recording, its numbers as a dictionary, and the
+/// error that ended it.
 #[pyfunction]
-#[allow(clippy::type_complexity)] // the Python front's one call
+#[allow(clippy::type_complexity)] // all results of the Python function
 pub fn control_run<'py>(
     py: Python<'py>,
     system: &System,
@@ -192,7 +194,7 @@ pub fn control_run<'py>(
         return Err(error);
     }
     let run = outcome.map_err(|e| {
-        // a section that cannot be planned is a mistake in the scene, where the step's world has answered nothing
+        // a section that cannot be planned is an error of the scene, not of a step
         let sentence = format!("{}: mpc: {e}", section.place);
         error::control_as(&e, &sentence)
     })?;

@@ -1,4 +1,4 @@
-//! Plans through contact: problems and plans in, plain data out.
+//! Contact-implicit planning: conversion of problems and plans to plain Python data.
 
 use crate::arrays::{Array, flat};
 use crate::error;
@@ -12,14 +12,14 @@ use quasistep_control::{
 };
 use std::sync::{Mutex, PoisonError};
 
-/// A controller: a problem, and memory between searches.
+/// A controller: a problem, and memory kept between searches.
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Mpc {
     inner: Mutex<quasistep_control::Mpc>,
     goal: Vec<Vec<f64>>,
 }
 
-/// Lower and upper bounds, and the price of violating them.
+/// Lower bounds, upper bounds, and the price of violating them.
 type LimitsArgument<'py> = (Array<'py>, Array<'py>, Option<f64>);
 
 /// Inputs and modes of an earlier plan.
@@ -29,7 +29,7 @@ type Warm = (Vec<Vec<f64>>, Vec<Vec<u8>>);
 impl Mpc {
     #[new]
     #[pyo3(signature = (horizon, models, Q, Q_f, R, goal, state, input, input_rate, impulse, gap, max_nodes, local))]
-    #[allow(clippy::too_many_arguments)] // the Python front's one call
+    #[allow(clippy::too_many_arguments)] // all arguments of the Python class
     fn new(
         horizon: usize,
         models: Vec<Vec<Array<'_>>>,
@@ -64,7 +64,7 @@ impl Mpc {
         Ok(Self { inner: Mutex::new(inner), goal: own_goal })
     }
 
-    /// The plan from `x0`, by name; `seconds` of wall time at most.
+    /// Plans from `x0` within at most `seconds` of wall time. Returns the plan as a dictionary.
     #[pyo3(signature = (x0, warm, seconds, goal))]
     fn plan<'py>(
         &self,
@@ -83,7 +83,7 @@ impl Mpc {
                 if now - looked > LOOK_NS {
                     looked = now;
                     interrupt = Python::attach(|py| {
-                        // a method path is not general enough in `py`
+                        // a closure, since a method path does not satisfy the lifetime of `py`
                         #[allow(clippy::redundant_closure_for_method_calls)]
                         py.check_signals()
                     })
@@ -101,7 +101,7 @@ impl Mpc {
         }
     }
 
-    /// The problem from `x0` as the text of a file for other solvers.
+    /// Text of a file with the problem from `x0`, for other solvers.
     #[pyo3(signature = (x0, warm, mps, integers))]
     fn export(
         &self,
@@ -126,7 +126,8 @@ impl Mpc {
     }
 }
 
-/// Entries of `gamma` of the Coulomb contacts of a system: normal, the two tangents, slip; and friction.
+/// Coulomb contacts of a system: entries of `gamma` (normal, two tangents, slip) and friction
+/// coefficient.
 #[pyfunction]
 pub fn coulomb_contacts(parts: Vec<Array<'_>>) -> PyResult<Vec<([usize; 4], f64)>> {
     let lcs = lcs(&parts);
@@ -137,7 +138,7 @@ pub fn coulomb_contacts(parts: Vec<Array<'_>>) -> PyResult<Vec<([usize; 4], f64)
     Ok(lcs.contacts().iter().map(entries).collect())
 }
 
-/// `A, B, C, D, E, f, a`; sizes are those of `f`, `B` and `a`.
+/// System from `A, B, C, D, E, f, a`. Sizes follow from `f`, `B` and `a`.
 fn lcs(parts: &[Array<'_>]) -> Lcs {
     let mut parts = parts.iter().map(flat);
     let mut next = || parts.next().unwrap_or_default();
@@ -155,7 +156,7 @@ fn plan_from((inputs, modes): Warm) -> quasistep_control::Plan {
     quasistep_control::Plan { inputs, modes, ..Default::default() }
 }
 
-/// Everything in a plan, by name; tables flat.
+/// All fields of a plan as a dictionary with flat tables.
 pub fn plan<'py>(py: Python<'py>, plan: &quasistep_control::Plan) -> PyResult<Bound<'py, PyDict>> {
     let data = PyDict::new(py);
     let (status, why) = match &plan.status {

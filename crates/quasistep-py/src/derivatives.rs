@@ -1,4 +1,4 @@
-//! Derivatives of steps: one by one, and in batches.
+//! Derivatives of single steps, of batches and of runs.
 
 use crate::arrays::{self, Array, flat};
 use crate::batch::{all_torques, all_wrenches};
@@ -28,10 +28,10 @@ fn mode(kappa: Option<f64>) -> Mode {
     kappa.map_or(Mode::Exact, |kappa| Mode::Smooth { kappa })
 }
 
-/// Kinds of kinks.
+/// Number of kinds of kinks.
 const KINKS: usize = 10;
 
-/// Counts by name of [`StepKinks`], in the order of `quasistep.Kinks`.
+/// Counts of [`StepKinks`], in the order of `quasistep.Kinks`.
 fn kinks(k: &StepKinks) -> [u32; KINKS] {
     let Kinks { rows, round, springs, held, loads } = k.program;
     [rows, round, springs, k.features, k.edges, k.recovery, k.margin, k.choices, held, loads]
@@ -41,7 +41,7 @@ fn kinks(k: &StepKinks) -> [u32; KINKS] {
 impl Derivatives {
     #[new]
     #[pyo3(signature = (system, q, velocity, u, h, t, v, wrenches, params, kappa))]
-    #[allow(clippy::too_many_arguments)] // the Python front's one call
+    #[allow(clippy::too_many_arguments)] // all arguments of the Python class
     fn new(
         py: Python<'_>,
         system: &System,
@@ -70,8 +70,8 @@ impl Derivatives {
         Ok(Self { system: world, inner })
     }
 
-    /// Next configuration, report, kinks, smoothing bound.
-    #[allow(clippy::type_complexity)] // read at once by the Python front
+    /// Next configuration, report, kinks, and smoothing bound.
+    #[allow(clippy::type_complexity)] // unpacked at once by the Python package
     fn step<'py>(
         &self,
         py: Python<'py>,
@@ -81,7 +81,7 @@ impl Derivatives {
         (PyArray1::from_slice(py, d.q_next()), report, kinks(&d.kinks()), d.smoothing_bound())
     }
 
-    /// The derivative's matrix times a change of the inputs, by name.
+    /// Jacobian-vector product for a change of the inputs, given and returned as dictionaries.
     fn jvp<'py>(
         &self,
         py: Python<'py>,
@@ -122,7 +122,8 @@ impl Derivatives {
         Ok((data, apart))
     }
 
-    /// The gradient of weights on the outputs by all inputs, by name.
+    /// Vector-Jacobian product: gradient of weighted outputs with respect to all inputs, as
+    /// dictionaries.
     fn vjp<'py>(
         &self,
         py: Python<'py>,
@@ -162,7 +163,7 @@ impl Derivatives {
         Ok(data)
     }
 
-    /// `∂q_next/∂q` and `∂q_next/∂u`, flat.
+    /// Jacobians `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂u`, `n_v × n_u_v`, flat.
     #[allow(clippy::type_complexity)] // two arrays
     fn matrices<'py>(
         &self,
@@ -176,7 +177,8 @@ impl Derivatives {
         Ok((PyArray1::from_vec(py, by_q), PyArray1::from_vec(py, by_u)))
     }
 
-    /// Derivatives of `q_next` and of the velocity, each by `q`, by the velocity at the start and by `u`, flat, by name.
+    /// Jacobians of `q_next` and of the velocity with respect to `q`, the start velocity and `u`,
+    /// flat, as a dictionary.
     fn state_matrices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (n_v, n_u) = (self.system.model().n_v(), self.system.n_cmd_v());
         let mut all = [[n_v, n_v, n_u]; 2].map(|of| of.map(|columns| vec![0.0; n_v * columns]));
@@ -202,18 +204,18 @@ impl Derivatives {
     }
 }
 
-/// Names of what a batch says of velocities.
+/// Names of the velocity outputs of a batch.
 const VELOCITIES: [&str; 5] = ["v_next", "by_v", "v_by_q", "v_by_v", "v_by_u"];
-/// Names of the three coefficients of a contact.
+/// Names of the three friction coefficients of a contact.
 const FRICTION: [&str; 3] = ["mu", "mu_spin", "mu_roll"];
 
-/// A vector by name; empty if it is not there.
+/// The vector with the given name; empty if missing.
 fn vector(from: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<f64>> {
     let Some(values) = from.get_item(name)? else { return Ok(Vec::new()) };
     Ok(flat(&values.extract::<Array<'_>>()?))
 }
 
-/// The three coefficients of each contact beside one another; empty if none is given.
+/// The three friction coefficients of each contact, contact by contact; empty if none is given.
 fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> PyResult<Vec<f64>> {
     let mut all = Vec::new();
     for (k, name) in FRICTION.iter().enumerate() {
@@ -232,10 +234,11 @@ fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> P
     Ok(all)
 }
 
-/// Derivatives of many steps: matrices, or with weights gradients; flat, with the rest by name.
+/// Differentiates many steps: Jacobians or, with weights, gradients; flat, all other results by
+/// name.
 #[pyfunction]
 #[pyo3(signature = (system, q, velocity, u, v, n, t, h, wrenches, params, kappa, weights, v_weights, threads, progress))]
-#[allow(clippy::too_many_arguments)] // the Python front's one call
+#[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn differentiate_batch<'py>(
     py: Python<'py>,
     system: &System,
@@ -331,17 +334,18 @@ pub fn differentiate_batch<'py>(
     Ok(data)
 }
 
-/// How a system changes with numbers of its scene.
+/// Changes of a system with parameters of its scene.
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Changes {
     inner: Vec<SystemChange>,
-    /// Which of the numbers steps have derivatives by.
+    /// Indices of the parameters by which steps can be differentiated.
     known: Vec<usize>,
 }
 
 #[pymethods]
 impl Changes {
-    /// From a little less and a little more of each number, `by` apart; `n_steps` are those of the longest run.
+    /// Builds the changes from two systems per parameter, whose values differ by `by`. `n_steps` is
+    /// the number of steps of the longest run.
     #[new]
     fn new(
         py: Python<'_>,
@@ -383,8 +387,9 @@ impl Changes {
         self.known.clone()
     }
 
-    /// Configurations of `n` runs and their derivatives by the numbers known, in coordinates, flat, and which runs have none.
-    #[allow(clippy::type_complexity, clippy::too_many_arguments)] // the Python front's one call
+    /// Configurations of `n` runs, their derivatives with respect to the known parameters in
+    /// coordinates, flat, and the runs without derivatives.
+    #[allow(clippy::type_complexity, clippy::too_many_arguments)] // all arguments and results of the Python function
     fn of_runs<'py>(
         &self,
         py: Python<'py>,
@@ -430,7 +435,7 @@ fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
-/// How coordinates change with the dofs at `q`: `n_q × n_v`, flat.
+/// Derivative of the coordinates with respect to the tangent vector at `q`: `n_q × n_v`, flat.
 #[pyfunction]
 pub fn coordinate_matrix<'py>(
     py: Python<'py>,
@@ -455,7 +460,7 @@ pub fn coordinate_matrix<'py>(
     Ok(PyArray1::from_vec(py, matrix))
 }
 
-/// `q ⊕ v h`.
+/// Configuration `q ⊕ v h`.
 #[pyfunction]
 pub fn integrate<'py>(
     py: Python<'py>,
@@ -476,7 +481,7 @@ pub fn integrate<'py>(
     Ok(PyArray1::from_vec(py, out))
 }
 
-/// `q1 ⊖ q0`, on the tangent space.
+/// Tangent vector `q1 ⊖ q0`.
 #[pyfunction]
 pub fn difference<'py>(
     py: Python<'py>,

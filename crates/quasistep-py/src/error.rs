@@ -1,4 +1,5 @@
-//! Errors of the rooms below as exceptions of `quasistep.errors`, with the same sentences.
+//! Converts errors of the other crates to exceptions of `quasistep.errors`, with unchanged
+//! messages.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -6,7 +7,7 @@ use quasistep::{DerivativeError, IkError, SampleError, StaticsError, StepError};
 use quasistep_control::{LoopError, ProblemError};
 use quasistep_scene::SceneError;
 
-/// An exception of `quasistep.errors` by its class, with a sentence and details by name.
+/// Creates an exception of `quasistep.errors` from its class name, a message and details by name.
 fn exception(
     class: &str,
     sentence: &str,
@@ -23,7 +24,8 @@ fn exception(
 }
 
 pub fn scene(error: &SceneError) -> PyErr {
-    // the command line says `--set step.size`; Python's argument is a mapping by the same keys
+    // the command line writes `--set step.size`; in Python the argument is a mapping with the same
+    // keys
     let key = error.key.strip_prefix("--set ").unwrap_or(&error.key);
     let mut sentence = error.to_string();
     if key != error.key {
@@ -40,7 +42,7 @@ pub fn step(error: &StepError) -> PyErr {
     step_as(error, &error.to_string())
 }
 
-/// A step's error under another sentence, which says where it happened.
+/// Exception for a step error with another message, which names the place.
 pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
     match error {
         StepError::Params(e) => {
@@ -127,7 +129,7 @@ pub fn control(error: &LoopError) -> PyErr {
     control_as(error, &error.to_string())
 }
 
-/// An error of a closed loop under another sentence.
+/// Exception for a closed-loop error with another message.
 pub fn control_as(error: &LoopError, sentence: &str) -> PyErr {
     match error {
         LoopError::Step(error) => step_as(error, sentence),
@@ -157,7 +159,7 @@ pub fn sample(error: &SampleError) -> PyErr {
     }
 }
 
-/// A vector of the wrong length, in the words of a step.
+/// Exception for a vector of the wrong length, with the message of a step.
 pub fn length(what: &'static str, got: usize, want: usize) -> PyErr {
     step(&StepError::Length { what, got, want })
 }

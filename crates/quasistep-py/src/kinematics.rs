@@ -1,4 +1,4 @@
-//! Poses, Jacobians and velocities of frames, mass matrix and load, at many configurations.
+//! Poses, Jacobians and velocities of frames, mass matrices and loads, at many configurations.
 
 use crate::arrays::{Array, flat, pose};
 use crate::error;
@@ -9,7 +9,7 @@ use quasistep::{FrameTarget, IkError, IkSettings, Orientation, StepError};
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use quasistep_model::{Frame, Kinematics, Model};
 
-/// Body, then xyz (m) and rpy (rad) of the frame in it.
+/// A frame: its body, then xyz (m) and rpy (rad) of the frame in the body.
 pub type FrameArgument = (NameOrIndex, [f64; 3], [f64; 3]);
 
 impl System {
@@ -21,7 +21,7 @@ impl System {
         Ok(Frame { body: self.body(&body, "frame")?, X_BF: Pose::from_xyz_rpy(xyz, rpy) })
     }
 
-    /// What `at` writes for each row of `q`, one after the other.
+    /// Collects the numbers that `at` writes for each row of `q`, one row after the other.
     fn for_each_q<'py>(
         &self,
         py: Python<'py>,
@@ -42,7 +42,7 @@ impl System {
     }
 }
 
-/// Commands that ask for what is there, `n_u` numbers for each row of `q`.
+/// Commands without error at `q`: `n_u` numbers for each row of `q`.
 #[pyfunction]
 pub fn command_at<'py>(
     py: Python<'py>,
@@ -57,7 +57,7 @@ pub fn command_at<'py>(
     })
 }
 
-/// Poses of a frame, 7 numbers for each row of `q`.
+/// Poses of a frame, 7 numbers (unit quaternion w, x, y, z and position in m) for each row of `q`.
 #[pyfunction]
 pub fn frame_pose<'py>(
     py: Python<'py>,
@@ -71,7 +71,7 @@ pub fn frame_pose<'py>(
     })
 }
 
-/// Jacobians at a point of a frame, 6 rows for each row of `q`.
+/// Jacobians at a point of a frame, `6 × n_v` for each row of `q`.
 #[pyfunction]
 pub fn frame_jacobian<'py>(
     py: Python<'py>,
@@ -138,10 +138,10 @@ pub fn gravity_force<'py>(
     })
 }
 
-/// Position, quaternion, and an axis of the frame with its direction in the world.
+/// A target: position, quaternion, or an axis of the frame with its direction in the world.
 type TargetArgument = (Option<[f64; 3]>, Option<[f64; 4]>, Option<([f64; 3], [f64; 3])>);
 
-/// Dofs that may move, bounds of dofs, distance, tolerances (m, rad), attempts.
+/// Settings: dofs that may move, bounds of dofs, smallest distance, tolerances (m, rad), attempts.
 type SettingsArgument =
     (Option<Vec<usize>>, Vec<(usize, [f64; 2])>, Option<f64>, Option<f64>, f64, u32);
 
@@ -166,7 +166,8 @@ fn settings(system: &System, given: SettingsArgument) -> IkSettings {
     IkSettings { joints, limits, avoid, position_tolerance, rotation_tolerance, attempts }
 }
 
-/// Joints that bring a frame to a target: configuration, errors (m, rad), attempts.
+/// Solves inverse kinematics. Returns the configuration, its errors (m, rad) and the number of
+/// attempts.
 #[pyfunction]
 pub fn inverse_kinematics<'py>(
     py: Python<'py>,
@@ -185,7 +186,7 @@ pub fn inverse_kinematics<'py>(
     Ok((q, found.position_error, found.rotation_error, found.attempts))
 }
 
-/// Configurations along targets, one after the other.
+/// Configurations that lead a frame along targets, one after the other.
 #[pyfunction]
 pub fn follow<'py>(
     py: Python<'py>,
@@ -205,13 +206,13 @@ pub fn follow<'py>(
     Ok(PyArray1::from_vec(py, path.concat()))
 }
 
-/// The quaternion w, x, y, z of roll, pitch and yaw.
+/// Unit quaternion w, x, y, z of roll, pitch and yaw (rad).
 #[pyfunction]
 pub fn quaternion_of_rpy(rpy: [f64; 3]) -> [f64; 4] {
     Quat::from_rpy(rpy).to_array()
 }
 
-/// The quaternion w, x, y, z of a rotation matrix; refuses one that is none to 1e-6.
+/// Unit quaternion w, x, y, z of a rotation matrix. The matrix must be a rotation to 1e-6.
 #[pyfunction]
 pub fn quaternion_of_matrix(matrix: Array<'_>) -> PyResult<[f64; 4]> {
     let m = flat(&matrix);
@@ -219,7 +220,7 @@ pub fn quaternion_of_matrix(matrix: Array<'_>) -> PyResult<[f64; 4]> {
     let R = Mat3 { rows };
     let q = Quat::from_matrix(&R);
     let off = (q.to_matrix().rows.into_iter().zip(rows)).map(|(a, b)| (a - b).max_abs());
-    // a NaN is refused, too
+    // written so that NaN is refused
     if !off.fold(0.0, f64::max).le(&1e-6) || m.iter().any(|x| !x.is_finite()) {
         let why = "its upper left 3 × 3 entries are no rotation".to_owned();
         return Err(error::step(&StepError::Value { what: "pose".into(), why }));

@@ -1,11 +1,10 @@
-//! The Python module `quasistep._core`: types and arrays in and out, no mathematics.
+//! The Python module `quasistep._core`: conversion of types and arrays, no mathematics.
 //!
-//! The package in `python/quasistep` is its front and its only user; everything that it does is
-//! done in the rooms below.
+//! The package in `python/quasistep` is its only user. All computation happens in the other crates.
 #![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
-#![allow(clippy::needless_pass_by_value)] // Python hands over owned values
+#![allow(clippy::needless_pass_by_value)] // Python passes owned values
 #![allow(clippy::doc_link_with_quotes)] // examples in docstrings index by name
-#![allow(missing_docs)] // docstrings are the Python front's, in its own format
+#![allow(missing_docs)] // docstrings are written in the Python package, in numpydoc format
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `StepParams`: how a step is taken, in the scene grammar's words.
+//! `StepParams`: parameters of a step, with the keys of the scene grammar.
 
 use crate::arrays::Reduced;
 use crate::error;
@@ -6,9 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use quasistep_scene::{read_step_words, step_words};
 
-/// How a step is taken: the keys of ``step`` in a scene file (but its duration), and ``gravity``.
+/// Parameters of a step: the keys of ``step`` in a scene file (except its duration), and ``gravity``.
 ///
-/// Immutable. ``replace`` makes another one; words and complaints are those of scene files.
+/// Immutable; ``replace`` returns a changed copy. Keys, values and error messages are those of scene files.
 ///
 /// Parameters
 /// ----------
@@ -22,7 +22,7 @@ use quasistep_scene::{read_step_words, step_words};
 /// Raises
 /// ------
 /// SceneError
-///     A word that is not valid, by its key.
+///     A value is not valid; the message names its key.
 ///
 /// Examples
 /// --------
@@ -45,12 +45,12 @@ impl StepParams {
         base.replace(words)
     }
 
-    /// Another one, in which these words are replaced.
+    /// A copy in which the given values are replaced.
     ///
     /// Parameters
     /// ----------
     /// **words
-    ///     As for :class:`StepParams`.
+    ///     Keys and values of :class:`StepParams`.
     ///
     /// Examples
     /// --------
@@ -63,7 +63,7 @@ impl StepParams {
         Ok(Self { inner })
     }
 
-    /// The words and their values.
+    /// All keys and their values, as a dictionary.
     ///
     /// Examples
     /// --------
@@ -73,7 +73,7 @@ impl StepParams {
         let values = PyDict::new(py);
         let loads = py.import("json")?.getattr("loads")?;
         for (key, word) in step_words(&self.inner) {
-            // numbers and lists are JSON; words are not
+            // numbers and lists are JSON; names are plain text
             if word == ".inf" {
                 values.set_item(key, f64::INFINITY)?;
                 continue;
@@ -130,7 +130,8 @@ impl StepParams {
     }
 }
 
-/// Keyword arguments as `(key, YAML value)`: JSON is YAML.
+/// Converts keyword arguments to `(key, YAML value)`. Values are written as JSON, which is valid
+/// YAML.
 fn changes(words: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     let to_yaml = words.py().import("quasistep._yaml")?.getattr("to_json")?;
     words

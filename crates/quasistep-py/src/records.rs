@@ -1,4 +1,5 @@
-//! Contacts as records of a numpy structured array: one table says names and types, in order.
+//! Contacts as records of a numpy structured array. One table defines names, types and order of the
+//! fields.
 
 use numpy::{PyArray1, PyArrayDescr};
 use pyo3::prelude::*;
@@ -6,7 +7,8 @@ use pyo3::sync::PyOnceLock;
 use quasistep::{Certificate, ConstraintReport, ContactMode, ContactReport};
 use quasistep_record::Contact;
 
-/// `(name, type, entries)` of a contact, as [`push`] writes it. SI, world frame, forces on B.
+/// Fields `(name, type, entries)` of a contact, as [`push`] writes them, in SI units and the world
+/// frame. Forces act on body B.
 pub const CONTACT: [(&str, &str, usize); 19] = [
     ("a", "<i4", 1),
     ("b", "<i4", 1),
@@ -28,7 +30,8 @@ pub const CONTACT: [(&str, &str, usize); 19] = [
     ("boundary_layer", "<f8", 1),
     ("artificial", "<i8", 1),
 ];
-/// `(name, type, entries)` of a constraint, as [`push_constraint`] writes it. SI, world frame, forces on B.
+/// Fields `(name, type, entries)` of a constraint, as [`push_constraint`] writes them, in SI units
+/// and the world frame. Forces act on body B.
 const CONSTRAINT: [(&str, &str, usize); 7] = [
     ("p", "<f8", 3),
     ("f", "<f8", 3),
@@ -38,16 +41,16 @@ const CONSTRAINT: [(&str, &str, usize); 7] = [
     ("angle", "<f8", 1),
     ("dependent", "<i8", 1),
 ];
-/// Bytes of a record.
+/// Size of a contact's record, in bytes.
 pub const SIZE: usize = 208;
-/// Fields of [`CONTACT`] that a recording does not keep.
+/// Fields of [`CONTACT`] that a recording does not contain.
 const NOT_RECORDED: [&str; 4] = ["slip", "spin_rate", "boundary_layer", "artificial"];
-/// What stands before the contacts of a run.
+/// Fields before those of a contact, in arrays of a run.
 const OF_RUN: [(&str, &str, usize); 2] = [("t", "<f8", 1), ("step", "<i8", 1)];
-/// What stands before the contacts of a batch.
+/// Fields before those of a contact, in arrays of a batch.
 const OF_BATCH: [(&str, &str, usize); 1] = [("sample", "<i8", 1)];
 
-/// Whose contacts an array holds.
+/// Kind of an array of contacts.
 #[derive(Clone, Copy)]
 pub enum Of {
     Step,
@@ -64,7 +67,7 @@ fn words(bytes: &mut Vec<u8>, values: &[u32]) {
     bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
 }
 
-/// Appends one record.
+/// Appends the record of one contact.
 pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
     let mode: u32 = match c.mode {
         ContactMode::Separate => 0,
@@ -84,7 +87,7 @@ pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
     bytes.extend(i64::from(c.artificial).to_le_bytes());
 }
 
-/// Appends one record of a constraint.
+/// Appends the record of one constraint.
 pub fn push_constraint(bytes: &mut Vec<u8>, c: &ConstraintReport) {
     for vector in [c.p_W, c.force_W, c.torque_W] {
         doubles(bytes, &vector.to_array());
@@ -93,21 +96,21 @@ pub fn push_constraint(bytes: &mut Vec<u8>, c: &ConstraintReport) {
     bytes.extend(i64::from(c.dependent).to_le_bytes());
 }
 
-/// The structured array over the bytes of constraints.
+/// Structured array over the bytes of constraint records.
 pub fn constraints(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Bound<'_, PyAny>> {
     static TYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let dtype = TYPE.get_or_try_init(py, || descr(py, &CONSTRAINT))?;
     PyArray1::from_vec(py, bytes).call_method1("view", (dtype,))
 }
 
-/// The type of records of these fields.
+/// numpy dtype of records with the given fields.
 fn descr(py: Python<'_>, fields: &[(&str, &str, usize)]) -> PyResult<Py<PyAny>> {
     let word = |kind: &str, n: usize| if n == 1 { kind.to_owned() } else { format!("{n}{kind}") };
     let fields: Vec<_> = fields.iter().map(|&(name, kind, n)| (name, word(kind, n))).collect();
     Ok(PyArrayDescr::new(py, fields)?.into_any().unbind())
 }
 
-/// Appends one record of a contact that was recorded.
+/// Appends the record of one contact of a recording.
 pub fn push_recorded(bytes: &mut Vec<u8>, c: &Contact) {
     words(bytes, &[c.a as u32, c.b as u32]);
     doubles(bytes, &c.p_W.to_array());
@@ -120,12 +123,12 @@ pub fn push_recorded(bytes: &mut Vec<u8>, c: &Contact) {
     doubles(bytes, &[c.mu]);
 }
 
-/// The structured array over these bytes.
+/// Structured array over the bytes of contact records.
 pub fn array(py: Python<'_>, bytes: Vec<u8>, of: Of) -> PyResult<Bound<'_, PyAny>> {
     PyArray1::from_vec(py, bytes).call_method1("view", (dtype(py, of)?,))
 }
 
-/// The type of such an array.
+/// numpy dtype of an array of contacts.
 pub fn dtype(py: Python<'_>, of: Of) -> PyResult<&Py<PyAny>> {
     static TYPES: [PyOnceLock<Py<PyAny>>; 4] = [const { PyOnceLock::new() }; 4];
     TYPES[of as usize].get_or_try_init(py, || {

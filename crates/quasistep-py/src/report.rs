@@ -1,4 +1,4 @@
-//! `StepReport` and `WarmStart`: what a step says about itself, as plain data that travels.
+//! `StepReport` and `WarmStart`: results of a step as plain data that can be pickled.
 
 use crate::arrays::Reduced;
 use crate::records::{self, Of};
@@ -10,9 +10,9 @@ use quasistep::{
 };
 use quasistep_record::{Frame, Recording};
 
-/// What a step computed: forces, contacts, certificate, timing.
+/// Results of a step: forces, contacts, certificate, timing.
 ///
-/// Immutable plain data. Arrays are made when they are asked for.
+/// Immutable plain data. Arrays are created on access.
 ///
 /// Examples
 /// --------
@@ -27,7 +27,7 @@ pub struct StepReport {
     data: Data,
 }
 
-/// Everything in a report, in types that Python pickles.
+/// All data of a report, in types that Python can pickle.
 #[derive(Clone, IntoPyObject, FromPyObject)]
 #[pyo3(from_item_all)]
 struct Data {
@@ -50,10 +50,10 @@ struct Data {
     uniqueness: Option<UniquenessWords>,
 }
 
-/// A warm start in types that Python pickles: rows with impulse and rate.
+/// A warm start in types that Python can pickle: rows with key, impulse and rate.
 type WarmWords = Vec<([u32; 5], f64, f64)>;
 
-/// Arguments of `quasistep.Uniqueness`, in order.
+/// Arguments of the constructor of `quasistep.Uniqueness`, in order.
 #[derive(Clone, IntoPyObject, FromPyObject)]
 pub struct UniquenessWords(
     String,
@@ -110,7 +110,7 @@ impl StepReport {
         Self { data }
     }
 
-    /// With what else could have come out of this step of `system`.
+    /// Adds the uniqueness of this step of `system`.
     pub fn with_uniqueness(
         mut self,
         found: Option<&Uniqueness>,
@@ -142,8 +142,9 @@ impl StepReport {
     }
 
     /// Drive force on each commanded dof, shape (n_u_v,), in N or N·m: spring and damper of an
-    /// actuated joint, or the force that a prescribed motion needs; then of each frame with Cartesian
-    /// stiffness torque and force at its origin, in the world. Names are in ``system.efforts``.
+    /// actuated joint, or the force that a prescribed motion requires. Then, for each frame with
+    /// Cartesian stiffness, torque and force at its origin, in the world. Names are in
+    /// ``system.efforts``.
     #[getter]
     fn effort<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.data.effort)
@@ -155,28 +156,32 @@ impl StepReport {
         records::array(py, self.data.contacts.clone(), Of::Step)
     }
 
-    /// Closed loops and couplings in the order of ``system.constraints``: a structured array. ``f`` (N) and ``torque``
-    /// (N·m) on body b at ``p`` (m), in the world; ``multiplier`` of a coupling: joint i has c_i times this, in N or N·m;
-    /// ``error`` (m) and ``angle`` (rad) after the step; ``dependent`` rows that carry no force as others imply them.
+    /// Closed loops and couplings in the order of ``system.constraints``: a structured array. ``f``
+    /// (N) and ``torque`` (N·m) act on body b at ``p`` (m), in the world. ``multiplier`` belongs to
+    /// a coupling: the force on joint i is c_i times it, in N or N·m. ``error`` (m) and ``angle``
+    /// (rad) are those after the step. ``dependent`` is the number of rows that other rows imply;
+    /// they carry no force.
     #[getter]
     fn constraints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         records::constraints(py, self.data.constraints.clone())
     }
 
-    /// Position limits that push: pairs of dof and force, in N or N·m.
+    /// Position limits with a force: pairs of dof and force, in N or N·m.
     #[getter]
     fn limits(&self) -> Vec<(u32, f64)> {
         self.data.limits.clone()
     }
 
-    /// Dry friction of each dof that has some, that of supports with it: pairs of dof and force, in N or N·m.
+    /// Dry friction of each dof that has some, including that of supports: pairs of dof and force,
+    /// in N or N·m.
     #[getter]
     fn joint_friction(&self) -> Vec<(u32, f64)> {
         self.data.joint_friction.clone()
     }
 
-    /// Friction of the surfaces that planar joints move on: of each joint its body, the load in N, and force along x and y and
-    /// torque about z of the joint's frame on the body, in N and N·m.
+    /// Friction of the support surfaces of planar joints. For each joint: its body, the load in N,
+    /// and on the body the force along x and y (N) and the torque about z (N·m) of the joint's
+    /// frame.
     #[getter]
     fn supports(&self) -> Vec<(u32, f64, [f64; 3])> {
         self.data.supports.clone()
@@ -205,74 +210,78 @@ impl StepReport {
         Ok(timing)
     }
 
-    /// Rows of the step problem.
+    /// Number of rows of the step's program.
     #[getter]
     fn n_rows(&self) -> usize {
         self.data.counts[0]
     }
 
-    /// Rows with an impulse.
+    /// Number of rows with an impulse.
     #[getter]
     fn n_active(&self) -> usize {
         self.data.counts[1]
     }
 
-    /// Pairs of shapes that reached the exact distance.
+    /// Number of shape pairs whose exact distance was computed.
     #[getter]
     fn n_candidates(&self) -> usize {
         self.data.counts[2]
     }
 
-    /// Substeps that the step was taken in, 1 for a whole one; velocity, forces and contacts are those of the last.
+    /// Number of substeps, 1 for an undivided step. Velocity, forces and contacts are those of the
+    /// last substep.
     #[getter]
     fn substeps(&self) -> usize {
         self.data.counts[4]
     }
 
-    /// Pairs beyond the contact margin that joined because the step's motion brought them together.
+    /// Number of pairs beyond the contact margin that were added because the step's motion brought
+    /// them together.
     #[getter]
     fn n_joined(&self) -> usize {
         self.data.counts[5]
     }
 
-    /// Iterations of the solver.
+    /// Number of solver iterations.
     #[getter]
     fn iterations(&self) -> usize {
         self.data.counts[3]
     }
 
-    /// Multiply-adds of the solvers in all programs of the step, counted from sizes: the same on every machine.
+    /// Work of the solvers in all programs of the step, in multiply-adds. It is counted from
+    /// problem sizes, so it does not depend on the machine.
     #[getter]
     fn work(&self) -> usize {
         self.data.counts[6]
     }
 
-    /// The algorithm that gave the answer.
+    /// Name of the algorithm that found the solution.
     #[getter]
     fn method(&self) -> &str {
         &self.data.method
     }
 
-    /// True if the impulses are the smallest-norm ones among all that balance the same forces.
+    /// True if the impulses have the smallest norm among all that satisfy the force balance.
     #[getter]
     fn smallest_norm(&self) -> bool {
         self.data.smallest_norm
     }
 
-    /// What stood in for exact Coulomb friction, and why that had no answer; ``None`` for a step as asked for.
+    /// Fallback that was used, and why the step with exact Coulomb friction has no solution;
+    /// ``None`` if no fallback was needed.
     #[getter]
     fn fallback(&self) -> Option<(String, String)> {
         self.data.fallback.clone()
     }
 
-    /// What else could have come out, a :class:`quasistep.Uniqueness`; ``None`` unless ``step`` was asked for
-    /// it and the step was taken with exact Coulomb friction.
+    /// Whether the solution is unique, a :class:`quasistep.Uniqueness`. ``None`` unless ``step``
+    /// was called with ``uniqueness=True`` and took the step with exact Coulomb friction.
     #[getter]
     fn uniqueness<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.data.uniqueness.clone().map(|words| words.make(py)).transpose()
     }
 
-    /// What the next step may start from; ``None`` in a batch that was not asked for it.
+    /// Warm start for the next step; ``None`` in a batch that did not request it.
     #[getter]
     fn warm_start(&self) -> Option<WarmStart> {
         self.data.warm.as_ref().map(words_to_warm)
@@ -305,10 +314,11 @@ impl StepReport {
     }
 }
 
-/// Rows of a step with their impulses and rates: the next one may start from them, for speed.
+/// Warm start: rows of a step with their impulses and rates, from which the next step's solver may
+/// start.
 ///
-/// Explicit, so that a step stays a pure function of its arguments. A step gives the same answer
-/// with and without it, to the solver's tolerance.
+/// It is an explicit argument, so that a step is a pure function of its arguments. With and without
+/// a warm start the results agree to the solver's tolerance.
 ///
 /// Examples
 /// --------
@@ -369,7 +379,8 @@ fn words_to_warm(rows: &WarmWords) -> WarmStart {
 }
 
 impl UniquenessWords {
-    /// What was `found` of a step, with names of bodies and the two bodies of a contact.
+    /// Converts the uniqueness `found` of a step, with names of bodies and the two bodies of a
+    /// contact.
     fn new(
         found: &Uniqueness,
         name: impl Fn(usize) -> String,
@@ -401,14 +412,14 @@ impl UniquenessWords {
         Self(motion, bodies, direction, forces, contacts, joints, sums, text)
     }
 
-    /// The `quasistep.Uniqueness` of these words.
+    /// Creates the `quasistep.Uniqueness` object.
     fn make(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let make = py.import("quasistep._records")?.getattr("Uniqueness")?.getattr("_of")?;
         make.call1(self.into_pyobject(py)?.cast::<PyTuple>()?.clone())
     }
 }
 
-/// What a recording keeps of a step's uniqueness, as a `quasistep.Uniqueness`.
+/// Uniqueness of a recorded step, as a `quasistep.Uniqueness` object.
 pub fn recorded_uniqueness<'py>(
     py: Python<'py>,
     recording: &Recording,

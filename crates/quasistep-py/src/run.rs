@@ -17,10 +17,10 @@ use quasistep_view::{Camera, StillOptions, still};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Python is asked for signals and told of progress this often, in ns.
+/// Interval, in ns, at which Python signals are checked and progress is reported.
 pub const LOOK_NS: u64 = 50_000_000;
 
-/// Arrays of a run that a recording does not keep.
+/// Arrays of a run that its recording does not contain.
 #[derive(Default)]
 struct Columns {
     u: Vec<f64>,
@@ -47,7 +47,7 @@ impl Columns {
     }
 }
 
-/// Tells Python of progress and lets it interrupt, now and then.
+/// Reports progress to Python and checks for interrupts, at intervals.
 pub struct Watch {
     last: u64,
     progress: Option<Py<PyAny>>,
@@ -80,10 +80,10 @@ impl Watch {
     }
 }
 
-/// A run: its recording, its arrays by name, and the error that ended it, if one did.
+/// Runs a scene. Returns its recording, its arrays by name, and the error that ended it, if any.
 #[pyfunction]
 #[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, tau, h, wrenches, params, progress))]
-#[allow(clippy::too_many_arguments, clippy::type_complexity)] // the Python front's one call
+#[allow(clippy::too_many_arguments, clippy::type_complexity)] // all arguments and results of the Python function
 pub fn run<'py>(
     py: Python<'py>,
     system: &System,
@@ -156,7 +156,7 @@ pub fn run<'py>(
     Ok((Recording { inner: outcome.recording }, arrays, stopped))
 }
 
-/// Everything that pictures of a run need: plain data, versioned, readable without the simulator.
+/// All data from which plots and pages of a run are made: plain, versioned, readable without the simulator.
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Recording {
     inner: quasistep_record::Recording,
@@ -170,7 +170,7 @@ impl Recording {
 
 #[pymethods]
 impl Recording {
-    /// The bytes of a recording that keeps all digits.
+    /// The recording as bytes, without loss of digits.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.inner.to_bytes()).map_err(PyValueError::new_err)?;
         Ok(PyBytes::new(py, &bytes))
@@ -194,7 +194,7 @@ impl Recording {
         Ok(Self { inner })
     }
 
-    /// Scene, names and end of the run, as in the head of its file.
+    /// Scene, names and end of the run, from the head of the recording's file.
     fn head<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let r = &self.inner;
         let head = PyDict::new(py);
@@ -214,7 +214,7 @@ impl Recording {
         Ok(head)
     }
 
-    /// Flat arrays of the frames by name, contacts as records.
+    /// Flat arrays of the frames by name; contacts as records.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let frames = &self.inner.frames;
         let arrays = PyDict::new(py);
@@ -238,26 +238,26 @@ impl Recording {
         Ok(arrays)
     }
 
-    /// What is drawn, as JSON: a list of shapes with body, pose, color and geometry.
+    /// Drawn shapes as JSON: a list with body, pose, color and geometry.
     fn drawn(&self) -> PyResult<String> {
         self.inner.drawn_json().map_err(PyValueError::new_err)
     }
 
-    /// Whether each step's answer was the only one, where the run asked: one entry per step.
+    /// Uniqueness of each step's solution, if the run computed it: one entry per step.
     #[getter]
     fn uniqueness<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
         let frames = self.inner.frames.iter().skip(1);
         frames.map(|frame| report::recorded_uniqueness(py, &self.inner, frame)).collect()
     }
 
-    /// The self-contained 3-D page, as text.
+    /// The self-contained 3-D page, as HTML text.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| quasistep_view::page(&self.inner))
             .map(|page| page.html)
             .map_err(|e| PyOSError::new_err(e.to_string()))
     }
 
-    /// A still of one frame, as the bytes of a PNG.
+    /// A still image of one frame, as the bytes of a PNG file.
     fn still(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Static questions.
+//! Statics: rest configurations and the largest wrench that is held.
 
 use crate::arrays::{Array, vector};
 use crate::error;
@@ -9,10 +9,10 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use quasistep::{RestRule, State};
 
-/// Where the system comes to rest under a constant command.
+/// Steps the system to rest under a constant command.
 #[pyfunction]
 #[pyo3(signature = (system, q, u, t, h, wrenches, params, speed, max_steps))]
-#[allow(clippy::too_many_arguments)] // the Python front's one call
+#[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn settle<'py>(
     py: Python<'py>,
     system: &System,
@@ -39,10 +39,11 @@ pub fn settle<'py>(
     Ok((PyArray1::from_vec(py, state.q), StepReport::new(&report, None)))
 }
 
-/// The largest multiple of a wrench that is held: held, lost, configuration, trials.
+/// Largest multiple of a wrench that is held. Returns the held and the lost factor, the
+/// configuration, and the number of trials.
 #[pyfunction]
 #[pyo3(signature = (system, q, u, t, h, wrench, wrenches, most, tolerance, params, speed, max_steps))]
-#[allow(clippy::too_many_arguments)] // the Python front's one call
+#[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn largest_wrench<'py>(
     py: Python<'py>,
     system: &System,

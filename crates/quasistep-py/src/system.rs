@@ -1,4 +1,4 @@
-//! `System`: a scene, immutable, with everything that can be asked of it.
+//! `System`: an immutable scene with its queries.
 
 use crate::arrays::{Array, flat, vector};
 use crate::error;
@@ -14,15 +14,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// A world to be stepped, and how its scene drives it.
+/// A system that can be stepped, and the scene that drives it.
 #[pyclass(frozen, subclass, module = "quasistep._core")]
 pub struct System {
     pub scene: Scene,
-    /// Memory between calls, without meaning: every step starts cold or from its own warm start.
+    /// Unused workspaces, kept for reuse. They do not affect results: every step starts cold or
+    /// from its own warm start.
     idle: Mutex<Vec<Workspace>>,
 }
 
-/// A force from outside, as Python gives it.
+/// An external force and torque, as Python passes it.
 pub struct WrenchArgument {
     body: NameOrIndex,
     force: [f64; 3],
@@ -53,7 +54,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for WrenchArgument {
     }
 }
 
-/// Forces from outside: a sequence, or a single one.
+/// External wrenches: a sequence, or a single one.
 pub struct Wrenches(Vec<WrenchArgument>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Wrenches {
@@ -80,7 +81,7 @@ pub enum NameOrIndex {
     Index(usize),
 }
 
-/// Parts of a [`SceneSource`], in types that Python pickles.
+/// Parts of a [`SceneSource`], in types that Python can pickle.
 type Source = (
     String,
     String,
@@ -95,7 +96,7 @@ impl System {
         Self { scene, idle: Mutex::new(Vec::new()) }
     }
 
-    /// A workspace that starts from these rows and has a clock.
+    /// A workspace with the given warm start and a clock.
     pub fn workspace(&self, warm: Option<&WarmStart>) -> Workspace {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut work = idle.unwrap_or_else(|| {
@@ -107,7 +108,7 @@ impl System {
         work
     }
 
-    /// Takes a workspace back.
+    /// Stores a workspace for reuse.
     pub fn keep(&self, work: Workspace) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(work);
     }
@@ -122,7 +123,8 @@ impl System {
         params
     }
 
-    /// The input of the step that ends at `t`: the scene's, or `u` and `v` with the scene's torques and wrenches.
+    /// Input of the step that ends at `t`: the scene's commands, or `u` and `v`, with the scene's
+    /// torques and wrenches.
     pub fn input(
         &self,
         t: f64,
@@ -147,7 +149,7 @@ impl System {
         Ok(input)
     }
 
-    /// Index of a body; `what` names the argument that asks for it.
+    /// Index of a body. `what` names the argument for error messages.
     pub fn body(&self, body: &NameOrIndex, what: &str) -> PyResult<usize> {
         let n = self.scene.system.model().n_bodies();
         match body {
@@ -224,19 +226,19 @@ impl System {
         &self.scene.name
     }
 
-    /// Title for people.
+    /// Title of the scene.
     #[getter]
     fn title(&self) -> &str {
         &self.scene.title
     }
 
-    /// What looks odd but is no mistake.
+    /// Warnings: valid but unusual parts of the scene.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.scene.warnings.clone()
     }
 
-    /// How the scene is stepped.
+    /// Step parameters of the scene.
     #[getter]
     fn params(&self) -> StepParams {
         StepParams { inner: self.scene.params.clone() }
@@ -272,7 +274,7 @@ impl System {
         self.scene.system.n_cmd()
     }
 
-    /// Number of command rates and drive forces.
+    /// Number of command rates and of drive forces: length of the rates of u.
     #[getter]
     fn n_u_v(&self) -> usize {
         self.scene.system.n_cmd_v()
@@ -284,7 +286,8 @@ impl System {
         PyArray1::from_slice(py, &self.scene.start.q)
     }
 
-    /// Start velocity, shape (n_v,), in m/s and rad/s: zero but for scenes that are stepped with momentum.
+    /// Start velocity, shape (n_v,), in m/s and rad/s; zero unless the scene is stepped with
+    /// momentum.
     #[getter]
     fn v0<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let mut v = self.scene.start.v.clone();
@@ -292,7 +295,7 @@ impl System {
         PyArray1::from_vec(py, v)
     }
 
-    /// Names by kind, in order, for the Python front.
+    /// Names by kind, in order, for the Python package.
     fn _names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (system, model) = (&self.scene.system, self.scene.system.model());
         let (q, v) = (model.coordinate_names(), model.dof_names());
@@ -373,9 +376,9 @@ impl System {
         PyArray1::from_vec(py, poses).call_method1("reshape", (model.n_bodies(), 7))
     }
 
-    /// One step: a pure function of its arguments.
+    /// Takes one step. A pure function of its arguments.
     ///
-    /// Robots follow ``u`` through their joint springs, everything else follows from force balance
+    /// Robots follow ``u`` through their joint springs. Passive objects follow from force balance
     /// with contact and friction, one convex program (Pang21 (10), Tracy (13)):
     ///
     /// .. math:: \min_v \tfrac12 v^T P v - p^T v
@@ -395,19 +398,19 @@ impl System {
     /// v : array_like, shape (n_u_v,), optional
     ///     Rates of the commands, in m/s or rad/s; zero for a given ``u``.
     /// wrenches : sequence of Wrench, optional
-    ///     Forces from outside, beside the scene's.
+    ///     External forces, in addition to the scene's.
     /// params : StepParams, optional
-    ///     How the step is taken; as the scene says by default.
+    ///     Parameters of the step; the scene's own by default.
     /// warm : WarmStart, optional
-    ///     Where the solver starts, for speed.
+    ///     Warm start of the solver, for speed.
     /// velocity : array_like, shape (n_v,), optional
-    ///     Velocity at the start, in m/s and rad/s, of a formulation that carries it over
+    ///     Velocity at the start, in m/s and rad/s, of a formulation that carries velocity
     ///     (``dynamic``); rest by default. ``report.v`` is the one at the end.
     /// tau : array_like, shape (n_v,), optional
-    ///     Generalised force from outside on every dof, in N or N·m: motors that are driven by force;
+    ///     External generalised force on every dof, in N or N·m, as of force-controlled motors;
     ///     the scene's own torque commands by default.
     /// uniqueness : bool
-    ///     Ask whether a step with exact Coulomb friction is the only answer: ``report.uniqueness``.
+    ///     Also check whether the solution with exact Coulomb friction is unique: ``report.uniqueness``.
     ///
     /// Returns
     /// -------
@@ -419,7 +422,7 @@ impl System {
     /// Raises
     /// ------
     /// StepError
-    ///     The step was not taken; the sentence says why.
+    ///     The step was not taken; the message gives the reason.
     ///
     /// Examples
     /// --------
@@ -471,7 +474,7 @@ impl System {
         Ok((PyArray1::from_vec(py, state.q), report))
     }
 
-    /// What ``quasistep check`` prints.
+    /// Text that ``quasistep check`` prints.
     fn _check(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let first = py.detach(|| self.scene.first_step()).map_err(|e| {
             error::step_as(&e, &format!("{}: the first step cannot be taken: {e}", self.scene.name))
@@ -480,7 +483,7 @@ impl System {
     }
 }
 
-/// What a scene was read from, for pickling and for another class.
+/// Source of a scene, for pickling and for subclasses.
 fn source(scene: &Scene) -> Source {
     parts(scene.source().clone())
 }

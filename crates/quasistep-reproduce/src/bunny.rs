@@ -9,12 +9,12 @@ use quasistep_view::{Camera, StillOptions, strips};
 use std::fmt::Write as _;
 
 const SCENE: &str = "bunny_grasp";
-/// Times of the pictures of a strip, in s.
+/// Times of the stills in a strip, in s.
 const TIMES: [f64; 5] = [0.0, 1.0, 2.0, 4.0, 12.0];
-/// The change that takes torsional friction away.
+/// Scene change that removes torsional friction.
 const POINTS: [(&str, &str); 1] = [("friction.pairs.0.mu_spin", "0")];
 
-/// Angle of the rabbit from how it stood at the start, in degrees, frame by frame.
+/// Rotation of the rabbit relative to its start, in degrees, for each frame.
 fn turned(recording: &Recording) -> Result<Vec<f64>, ReproduceError> {
     let bunny = recording.body("bunny/bunny");
     let bunny = bunny.ok_or_else(|| ReproduceError::Missing("bunny".into()))?;
@@ -23,7 +23,7 @@ fn turned(recording: &Recording) -> Result<Vec<f64>, ReproduceError> {
     Ok(recording.frames.iter().map(|f| turn(f).norm().to_degrees()).collect())
 }
 
-/// Fig. 1.
+/// Regenerates Tracy Fig. 1.
 pub(crate) fn strips_of_grasp(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let runs = [run(context, SCENE, &[])?, run(context, SCENE, &POINTS)?];
     let frames = |run: &Run| -> Vec<usize> {
@@ -44,7 +44,7 @@ pub(crate) fn strips_of_grasp(context: &Context<'_>) -> Result<FigureResult, Rep
             .series(Series::new("with torsional friction", &t, &angles[0]))
             .series(Series::new("without", &t, &angles[1])),
     );
-    // it hangs free from 2 s on
+    // the rabbit hangs free from 2 s on
     let free = t.iter().position(|t| *t >= 2.0).unwrap_or(0);
     let swing = |angles: &[f64]| {
         angles[free..].iter().map(|a| (a - angles[free]).abs()).fold(0.0, f64::max)
@@ -75,9 +75,9 @@ pub(crate) fn strips_of_grasp(context: &Context<'_>) -> Result<FigureResult, Rep
     })
 }
 
-/// Fig. 4.
+/// Regenerates Tracy Fig. 4.
 pub(crate) fn profile(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
-    // the first of two runs warms the machine up
+    // run twice and measure the second run, with warm caches
     run(context, SCENE, &[])?;
     let tally = run(context, SCENE, &[])?.tally;
     let cold = cold(context, SCENE)?;

@@ -1,4 +1,4 @@
-//! The fence and the particle: Trinkle05 section 5, paths, forces and what is unique.
+//! The fence and the particle, Trinkle05 section 5: paths, forces and uniqueness.
 
 use crate::figure::{Context, FigureResult, ReproduceError, Row, columns_csv};
 use crate::scenes::{Run, load, run};
@@ -7,16 +7,16 @@ use quasistep_math::Vec3;
 use quasistep_view::plot::{Axis, Figure, Line, Mark, PALETTE, Panel, Series};
 
 const SCENE: &str = "fence_particle";
-/// Friction of the fence in the scene as shipped; see its closed forms.
+/// Friction coefficients of the fence that are compared.
 const MU: [f64; 5] = [0.2, 0.5, 0.9, 1.5, 3.0];
 
-/// Columns of a run: places in m, forces on the particle in N.
+/// Columns of a run: positions in m, forces on the particle in N.
 struct Push {
     t: Vec<f64>,
     fence: Vec<f64>,
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Normal force and friction of the fence, friction of the floor.
+    /// Normal force and friction of the fence, and friction of the floor.
     normal: Vec<f64>,
     rub: Vec<f64>,
     drag: Vec<f64>,
@@ -57,7 +57,7 @@ impl Push {
     }
 }
 
-/// A run with this friction of the fence and of the floor.
+/// Runs the scene with the given friction of the fence and of the floor.
 fn push(context: &Context<'_>, cone: &str, mu2: f64, mu3: f64) -> Result<Push, ReproduceError> {
     let (mu2, mu3) = (mu2.to_string(), mu3.to_string());
     let changes =
@@ -65,7 +65,7 @@ fn push(context: &Context<'_>, cone: &str, mu2: f64, mu3: f64) -> Result<Push, R
     Push::of(&run(context, SCENE, &changes)?)
 }
 
-/// Steps whose motion is the only one at its normal forces.
+/// Number of steps whose motion is unique for their normal forces.
 fn steps_with_one_motion(mu3: &str) -> Result<f64, ReproduceError> {
     let scene = load(SCENE, &[("friction.pairs.2.mu", mu3)])?;
     let mut count = 0.0;
@@ -80,7 +80,7 @@ fn steps_with_one_motion(mu3: &str) -> Result<f64, ReproduceError> {
     Ok(count)
 }
 
-/// Section 5.
+/// Regenerates the figures of Trinkle05 section 5.
 pub(crate) fn path_and_forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let glides = push(context, "round", 0.5, 0.0)?;
     let rubs = push(context, "round", 0.5, 0.5)?;
@@ -123,7 +123,8 @@ fn wall() -> Mark {
     Mark::Horizontal { y: 1.0, label: "wall".into() }
 }
 
-/// Without friction every place between fence and wall that a step can reach is a solution.
+/// Panel of the frictionless fence: every position between fence and wall that a step can reach is
+/// a solution.
 fn free_panel(t: &[f64], glides: &Push) -> Panel {
     let edge = t.iter().zip(&glides.fence).map(|(t, x)| [*t, *x]);
     let all: Vec<[f64; 2]> = edge.chain([[7.0, 1.0], [0.0, 1.0], [0.0, 0.5]]).collect();
@@ -150,13 +151,13 @@ fn unique_panel(rubs: &Push) -> Panel {
         .series(Series::new("particle, y", t, &rubs.y).color(PALETTE[0]).line(Line::Dashed))
 }
 
-/// Paths by friction of the fence, and where they end.
+/// Paths for several friction coefficients of the fence, and their ends.
 fn paths(context: &Context<'_>) -> Result<(Panel, Vec<Row>), ReproduceError> {
     let mut path = Panel::new(Axis::linear("x (m)"), Axis::linear("y (m)"))
         .title("paths on the floor by friction of the fence");
     let mut rows = Vec::new();
     for (mu2, color) in MU.into_iter().zip(PALETTE) {
-        // with 3 and 0.3 it first sticks to the fence
+        // with coefficients 3 (fence) and 0.3 (floor) it first sticks to the fence
         let mu3 = if mu2 > 2.0 { 0.3 } else { 0.5 };
         let run = push(context, "round", mu2, mu3)?;
         path = path.series(Series::new(format!("round, {mu2}"), &run.x, &run.y).color(color));

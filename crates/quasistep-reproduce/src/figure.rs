@@ -1,4 +1,5 @@
-//! What a figure is: a name, the files it leaves, and numbers beside their published ones.
+//! Description and results of a figure: its name, its files, and its numbers beside the published
+//! ones.
 
 use quasistep::StepError;
 use quasistep_record::write_whole;
@@ -12,43 +13,43 @@ use std::path::{Path, PathBuf};
 pub struct Figure {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it shows.
+    /// Title of the figure.
     pub title: &'static str,
     pub(crate) make: fn(&Context<'_>) -> Result<FigureResult, ReproduceError>,
 }
 
-/// Where a figure writes and how it measures time.
+/// Output folder and clock of a figure.
 pub struct Context<'a> {
-    /// Folder of the results.
+    /// Output folder.
     pub out: &'a Path,
     /// CPU time of this thread, in ns.
     pub clock: fn() -> u64,
 }
 
-/// What a figure left behind.
+/// Results of a figure.
 #[derive(Clone, Debug, Default)]
 pub struct FigureResult {
     /// Files written.
     pub files: Vec<PathBuf>,
-    /// Numbers.
+    /// Numbers beside published ones.
     pub rows: Vec<Row>,
 }
 
-/// A published number and ours.
+/// A published number and our result.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What is measured, with its unit.
+    /// Name of the quantity, with its unit.
     pub what: String,
-    /// Value printed in the paper, or recorded from another engine; `None` where there is none.
+    /// Value printed in the paper, or recorded from another engine; `None` without one.
     pub published: Option<f64>,
-    /// Ours.
+    /// Our result.
     pub ours: f64,
-    /// Where the published number is printed, and why ours may differ.
+    /// Source of the published number, and reasons why ours may differ.
     pub note: String,
 }
 
 impl Row {
-    /// A number with its published counterpart.
+    /// Creates a row with a published number.
     pub fn new(
         what: impl Into<String>,
         published: impl Into<Option<f64>>,
@@ -59,22 +60,22 @@ impl Row {
     }
 }
 
-/// A figure could not be made.
+/// Error in the making of a figure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReproduceError {
     /// The scene was not found or not valid.
     #[error(transparent)]
     Scene(#[from] SceneError),
-    /// A step was not taken.
+    /// A step failed.
     #[error("{scene}: {error}")]
     Step {
         /// Name of the scene.
         scene: String,
-        /// Why.
+        /// Error of the step.
         error: StepError,
     },
-    /// A closed loop could not go on.
+    /// A closed loop failed.
     #[error(transparent)]
     Loop(#[from] quasistep_control::LoopError),
     /// A picture could not be drawn or written.
@@ -83,19 +84,21 @@ pub enum ReproduceError {
     /// A file could not be written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The recording lacks something that the figure shows.
+    /// The recording does not contain something that the figure needs.
     #[error("the recording has no {0}")]
     Missing(String),
 }
 
 impl Figure {
-    /// Regenerates the figure into `out`, which is made if it is missing; `clock` is the CPU time of
-    /// this thread in ns. The numbers are also written to `<name>.csv`.
+    /// Regenerates the figure into the folder `out`, which is created if missing.
+    ///
+    /// `clock` returns the CPU time of this thread in ns. The numbers are also written to
+    /// `<name>.csv`.
     ///
     /// # Errors
     ///
@@ -118,12 +121,12 @@ impl Figure {
 }
 
 impl Context<'_> {
-    /// Writes a text file into the folder; its path.
+    /// Writes a text file into the folder and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, ReproduceError> {
         self.write_bytes(name, text.as_bytes())
     }
 
-    /// Writes a file into the folder; its path.
+    /// Writes a binary file into the folder and returns its path.
     pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ReproduceError> {
         let path = self.out.join(name);
         write_whole(&path, |out| out.write_all(bytes))
@@ -133,7 +136,7 @@ impl Context<'_> {
 }
 
 impl FigureResult {
-    /// The numbers as lines for people.
+    /// The numbers as a table for the terminal.
     pub fn table(&self) -> String {
         let mut text = String::new();
         if self.rows.is_empty() {
@@ -178,7 +181,7 @@ impl FigureResult {
     }
 }
 
-/// Four significant digits, without a tail of zeros.
+/// Formats a number with four significant digits, without trailing zeros.
 fn number(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return format!("{x}");

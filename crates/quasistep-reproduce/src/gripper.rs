@@ -6,14 +6,14 @@ use crate::scenes::{Run, run};
 use quasistep_record::{Contact, Frame, Mode, Recording};
 use quasistep_view::plot::{Axis, Figure, Line, Mark, PALETTE, Panel, Series};
 
-/// Mode changes of contact 1 that Fig. 5 marks with green lines, in s.
+/// Times at which contact 1 changes its mode (green lines in Fig. 5), in s.
 const MODE_TIMES: [(f64, &str); 3] =
     [(0.03, "separation to rolling"), (0.13, "rolling to sliding"), (0.23, "sliding to rolling")];
 
 /// Change of the scene to exact Coulomb friction, Pang21 (6).
 const EXACT: [(&str, &str); 1] = [("step.friction", "exact")];
 
-/// The contact of the ball with the body whose name ends like this.
+/// Contact of the ball with the body whose name ends with the given text.
 fn contact<'a>(
     recording: &Recording,
     frame: &'a Frame,
@@ -28,7 +28,7 @@ fn contact<'a>(
         .ok_or_else(|| ReproduceError::Missing(format!("contact of the ball with {other}")))
 }
 
-/// A quantity of one contact at every step.
+/// A quantity of one contact, one value per step.
 fn series(
     run: &Run,
     other: &str,
@@ -38,7 +38,7 @@ fn series(
     frames.map(|frame| contact(&run.recording, frame, other).map(&quantity)).collect()
 }
 
-/// Times of the steps' ends.
+/// End times of the steps, in s.
 fn times(run: &Run) -> Vec<f64> {
     run.recording.frames.iter().skip(1).map(|f| f.t).collect()
 }
@@ -55,7 +55,7 @@ fn command(run: &Run, name: &str) -> Result<Vec<f64>, ReproduceError> {
     Ok(run.recording.frames.iter().skip(1).map(|f| f.q_cmd[index]).collect())
 }
 
-/// Friction on the ball, upwards, in N.
+/// Upward friction force on the ball, in N.
 fn friction_up(recording: &Recording, c: &Contact) -> f64 {
     let sign = if recording.bodies[c.b].starts_with("ball") { 1.0 } else { -1.0 };
     (c.force_W - c.n_AB_W * c.normal_force).z * sign
@@ -68,7 +68,7 @@ fn with_mode_times(mut panel: Panel) -> Panel {
     panel
 }
 
-/// Fig. 5.
+/// Regenerates Pang21 Fig. 5.
 pub(crate) fn positions(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, "gripper_2d", &[])?;
     let exact = self::run(context, "gripper_2d", &EXACT)?;
@@ -109,7 +109,7 @@ pub(crate) fn positions(context: &Context<'_>) -> Result<FigureResult, Reproduce
     })
 }
 
-/// Contacts 1 and 3 over the run: columns of Fig. 6.
+/// Contacts 1 and 3 over the run: the columns of Fig. 6.
 struct Contacts {
     t: Vec<f64>,
     cn1: Vec<f64>,
@@ -126,7 +126,7 @@ impl Contacts {
         Ok(Self {
             t: times(run),
             cn1: series(run, "left", |c| c.normal_force)?,
-            // fingers on one joint share friction in any split: the symmetric one is drawn
+            // only the sum of the fingers' friction is determined: draw half of it for each
             cf1: left.iter().zip(right).map(|(l, r)| 0.5 * (l + r)).collect(),
             phi1: series(run, "left", |c| c.phi_next)?,
             cn3: series(run, "ground", |c| c.normal_force)?,
@@ -134,7 +134,7 @@ impl Contacts {
         })
     }
 
-    /// Forces of contact 1, its distance, force of contact 3.
+    /// Panels: forces of contact 1, its distance, force of contact 3.
     fn panels(&self, model: &str) -> [Panel; 3] {
         let newton = |low| Axis::linear("force (N)").range(low, 22.0);
         let distance = Axis::linear("distance (mm)").range(-0.1, 1.3);
@@ -164,7 +164,7 @@ impl Contacts {
     }
 }
 
-/// Fig. 6a, and 6b beside it.
+/// Regenerates Pang21 Fig. 6a, beside Fig. 6b.
 pub(crate) fn exact_forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let lcp = Contacts::of(&run(context, "gripper_2d", &EXACT)?)?;
     let qp = Contacts::of(&run(context, "gripper_2d", &[])?)?;
@@ -206,7 +206,7 @@ pub(crate) fn exact_forces(context: &Context<'_>) -> Result<FigureResult, Reprod
     })
 }
 
-/// Fig. 6b.
+/// Regenerates Pang21 Fig. 6b.
 pub(crate) fn forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let qp = Contacts::of(&run(context, "gripper_2d", &[])?)?;
     let mut figure = Figure::new("Pang21 Fig. 6b: contacts 1 (left finger) and 3 (ground)");
@@ -222,14 +222,14 @@ pub(crate) fn forces(context: &Context<'_>) -> Result<FigureResult, ReproduceErr
     })
 }
 
-/// Numbers of §V-A.
+/// Regenerates the numbers of Pang21 §V-A.
 pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, "gripper_2d", &[])?;
     let t = times(&run);
     let mode = |k: usize| -> Result<Mode, ReproduceError> {
         Ok(contact(&run.recording, &run.recording.frames[k + 1], "left")?.mode)
     };
-    // a mode holds from the end of the step before the first one that shows it
+    // a mode begins at the end of the step before the first step with this mode
     let start = |k: usize| if k == 0 { 0.0 } else { t[k - 1] };
     let mut change = [f64::NAN; 2];
     for k in 1..t.len() {
@@ -239,7 +239,7 @@ pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceEr
             _ => {}
         }
     }
-    // the convex step slides on with a speed that falls by 3 a step once the command stops
+    // after the command stops, the slip speed of the convex step falls by a factor 3 per step
     let slip = series(&run, "left", |c| c.phi_next)?;
     let sliding = |k: usize| t[k] > change[1];
     let fall = (1..t.len()).find(|&k| sliding(k) && slip[k] < 0.5 * slip[k - 1]);
@@ -264,7 +264,8 @@ pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceEr
     Ok(FigureResult { files: Vec::new(), rows })
 }
 
-/// Fig. 4: feasible velocities, friction cone, velocity and force at three steps of our run.
+/// Regenerates Pang21 Fig. 4: feasible velocities, friction cone, velocity and force at three steps
+/// of our run.
 pub(crate) fn modes(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, "gripper_2d", &[])?;
     let h = run.recording.time_step;
@@ -278,7 +279,7 @@ pub(crate) fn modes(context: &Context<'_>) -> Result<FigureResult, ReproduceErro
         ("(b) sliding", Mode::Slide),
         ("(c) separation", Mode::Separate),
     ] {
-        // the middle one of the steps that show the mode before the command stops
+        // for each mode, the middle one of its steps before the command stops
         let mut found = Vec::new();
         for frame in run.recording.frames.iter().skip(1).filter(|f| f.t < 0.225) {
             let c = contact(&run.recording, frame, "left")?;
@@ -289,7 +290,8 @@ pub(crate) fn modes(context: &Context<'_>) -> Result<FigureResult, ReproduceErro
         let middle = found.get(found.len() / 2).copied();
         let (t, c) =
             middle.ok_or_else(|| ReproduceError::Missing(format!("step that is {title}")))?;
-        // in the plane of the figure: n to the right of the finger becomes up, world z becomes d
+        // axes of the figure: the normal n (to the right of the finger) is drawn upwards, world z
+        // is d
         let v_n = (c.phi_next - c.phi) / h;
         let v_t = slip_up(&run, t)?;
         let f_t = friction_up(&run.recording, c);
@@ -307,7 +309,7 @@ pub(crate) fn modes(context: &Context<'_>) -> Result<FigureResult, ReproduceErro
     })
 }
 
-/// Speed of the ball against the left finger, upwards, in the step that ends at `t`.
+/// Upward speed of the ball relative to the left finger in the step that ends at `t`, in m/s.
 fn slip_up(run: &Run, t: f64) -> Result<f64, ReproduceError> {
     let frames = &run.recording.frames;
     let k = frames.iter().position(|f| f.t == t).unwrap_or(1).max(1);
@@ -320,7 +322,7 @@ fn slip_up(run: &Run, t: f64) -> Result<f64, ReproduceError> {
 }
 
 fn cone_panel(title: &str, c: &Contact, h: f64, v: [f64; 2], f_t: f64) -> Panel {
-    // a window that shows the velocity and the apex of the feasible region
+    // window that contains the velocity and the apex of the feasible region
     let apex = -c.phi / h;
     let reach = 1.4 * v[0].abs().max(v[1].abs()).max(apex.abs()).max(0.1);
     let edge = |x: f64| apex + c.mu * x.abs();

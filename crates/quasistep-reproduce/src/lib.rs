@@ -1,5 +1,6 @@
 //! Figures and tables of the papers, regenerated from our own runs, with each published number
-//! beside ours, and the closed loop of a scene. `quasistep reproduce` and `quasistep mpc` call this.
+//! beside our result. Also runs the closed loop of a scene. `quasistep reproduce` and `quasistep
+//! mpc` call this crate.
 
 #![allow(non_snake_case)] // monogram notation: X_WB
 

@@ -1,4 +1,4 @@
-//! Measures of a run against a recorded trajectory.
+//! Error measures of a run against a recorded trajectory.
 
 use crate::reference::Table;
 use quasistep_math::Pose;
@@ -7,7 +7,7 @@ use quasistep_record::Recording;
 /// Pose of one body over time: quaternion (w, x, y, z), then position in m.
 #[derive(Clone, Debug)]
 pub struct Trajectory {
-    /// Times, ascending, in s.
+    /// Times in s, ascending.
     pub t: Vec<f64>,
     /// `[qw, qx, qy, qz, x, y, z]` at each time.
     pub q7: Vec<[f64; 7]>,
@@ -22,15 +22,15 @@ impl Trajectory {
         Some(Self { t, q7 })
     }
 
-    /// The recorded trajectory in a table with columns `t, qw, …, z`.
+    /// Reads a trajectory from a table with columns `t, qw, …, z`.
     pub fn of_table(table: &Table) -> Self {
         let columns = ["qw", "qx", "qy", "qz", "x", "y", "z"].map(|name| table.column(name));
         let q7 = (0..table.len()).map(|k| std::array::from_fn(|i| columns[i][k])).collect();
         Self { t: table.column("t"), q7 }
     }
 
-    /// Linear interpolation at time `t`, held at the ends. Quaternions turn little within a step:
-    /// the chord is good to the square of half the angle.
+    /// Pose at time `t`, by linear interpolation; constant beyond both ends. Quaternions rotate
+    /// little within a step, so the error of the chord is of the order of half the angle squared.
     pub fn at(&self, t: f64) -> [f64; 7] {
         let next = self.t.partition_point(|&s| s < t);
         if next == 0 {
@@ -46,15 +46,15 @@ impl Trajectory {
         std::array::from_fn(|i| a[i] + s * (b[i] - a[i]))
     }
 
-    /// Rotation angle from the world frame, in rad.
+    /// Rotation angle of sample `k` relative to the world frame, in rad.
     pub fn angle(&self, k: usize) -> f64 {
         let q = self.q7[k];
         2.0 * (q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt().atan2(q[0].abs())
     }
 }
 
-/// `∫ ‖q(t) − q_GT(t)‖ dt` over the ground truth's time, Pang21 (13), over quaternion and position
-/// together; by the trapezoidal rule on the ground truth's own grid.
+/// Integral error `∫ ‖q(t) − q_GT(t)‖ dt` over the ground truth's duration, Pang21 (13). The norm
+/// includes quaternion and position. The trapezoidal rule uses the ground truth's times.
 pub fn integral_error(ours: &Trajectory, truth: &Trajectory) -> f64 {
     let error = |k: usize| {
         let want = truth.q7[k];
@@ -80,7 +80,7 @@ fn q7(X: &Pose) -> [f64; 7] {
     [w, x, y, z, p.x, p.y, p.z]
 }
 
-/// q and −q are one rotation: the one nearer to `reference`.
+/// Returns q or −q, the same rotation, whichever is nearer to `reference`.
 fn same_sign(mut q: [f64; 7], reference: &[f64; 7]) -> [f64; 7] {
     if (0..4).map(|i| q[i] * reference[i]).sum::<f64>() < 0.0 {
         for c in &mut q[..4] {

@@ -7,9 +7,9 @@ use quasistep_scene::Scene;
 use quasistep_view::plot::{Axis, Figure, Panel, Series};
 use std::ops::ControlFlow;
 
-/// Contact of the robot with the floor, in the order of the scene: slope, floor, wall.
+/// Index of the contact of the robot with the floor. The order of the scene is slope, floor, wall.
 const FLOOR: usize = 1;
-/// Impulses below this are the solver's rounding, in N·s.
+/// Impulses below this count as rounding, in N·s.
 const NONE: f64 = 1e-9;
 
 const EXACT: &str = "closed loop proven to 1e-9 by another solver";
@@ -26,7 +26,7 @@ fn run(context: &Context<'_>, horizon: usize) -> Result<LoopRun, ReproduceError>
     }
 }
 
-/// Fig. 2: contact and friction force, five steps ahead.
+/// Regenerates MpcNote Fig. 2: contact and friction force with a horizon of five steps.
 pub(crate) fn short_forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, 5)?;
     let (touches, friction) = (touches(&run), friction(&run));
@@ -43,7 +43,7 @@ pub(crate) fn short_forces(context: &Context<'_>) -> Result<FigureResult, Reprod
     forces(context, "mpcnote_fig2", "MpcNote Fig. 2: N = 5", &run, rows)
 }
 
-/// Fig. 3: the same, twenty steps ahead.
+/// Regenerates MpcNote Fig. 3: contact and friction force with a horizon of twenty steps.
 pub(crate) fn long_forces(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, 20)?;
     let (touches, friction) = (touches(&run), friction(&run));
@@ -60,7 +60,7 @@ pub(crate) fn long_forces(context: &Context<'_>) -> Result<FigureResult, Reprodu
     forces(context, "mpcnote_fig3", "MpcNote Fig. 3: N = 20", &run, rows)
 }
 
-/// Fig. 4: optimal costs of both.
+/// Regenerates MpcNote Fig. 4: optimal costs of both horizons.
 pub(crate) fn costs(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let runs = [run(context, 5)?, run(context, 20)?];
     let [short, long] = [runs[0].costs(), runs[1].costs()];

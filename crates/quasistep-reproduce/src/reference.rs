@@ -1,6 +1,6 @@
-//! Recorded results of other engines, shipped with the crate (`data/README.md` says whose).
+//! Recorded results of other engines, shipped with the crate. `data/README.md` lists their sources.
 
-/// A table of numbers with named columns, read from CSV text.
+/// A table of numbers with named columns, from CSV text.
 #[derive(Clone, Debug)]
 pub struct Table {
     names: Vec<String>,
@@ -8,11 +8,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads CSV text whose first line names the columns; cells hold no commas.
+    /// Parses CSV text whose first line names the columns; cells contain no commas.
     ///
     /// # Panics
     ///
-    /// If a row is longer or shorter than the heading: the shipped data is broken.
+    /// If a row has more or fewer cells than the heading, which means that shipped data are
+    /// damaged.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines().filter(|l| !l.is_empty());
         let split = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
@@ -29,7 +30,7 @@ impl Table {
         self.rows.len()
     }
 
-    /// True if there is no row.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -50,7 +51,7 @@ impl Table {
         self.rows.iter().map(|row| row[index].as_str()).collect()
     }
 
-    /// A column as numbers; NaN where a cell is no number.
+    /// A column as numbers; NaN for a cell that is not a number.
     ///
     /// # Panics
     ///
@@ -60,7 +61,7 @@ impl Table {
     }
 }
 
-/// Which recording of the 2-D gripper.
+/// Recordings of the 2-D gripper. The programs are those of Pang21.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gripper {
     /// QP (10), pull ends at 0.23 s, massless sphere.
@@ -95,7 +96,7 @@ pub fn gripper_2d(which: Gripper) -> Table {
     })
 }
 
-/// Friction models of Trinkle05 that the fence and the particle were recorded with.
+/// Friction models of Trinkle05 used for the recordings of the fence and the particle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenceModel {
     /// Model-DLC with 4 directions.
@@ -106,11 +107,14 @@ pub enum FenceModel {
     Dqc,
 }
 
-/// A recording of the fence and the particle, Trinkle05 section 5, with friction 0.5 of the floor and 0.5
-/// or none of the fence: 700 steps of 0.01 s. A row holds until the `step` of the next, to 2e-12.
+/// A recording of the fence and the particle, Trinkle05 section 5: 700 steps of 0.01 s.
+///
+/// The friction coefficient of the floor is 0.5, that of the fence 0.5 or, without `rubs`, 0. A row
+/// is valid until the `step` of the next row, to 2e-12.
 pub fn fence_particle(model: FenceModel, rubs: bool) -> Table {
     Table::parse(match (model, rubs) {
-        // a fence that does not rub pushes along an edge of the pyramid: the same to every digit kept
+        // a frictionless fence pushes along an edge of the pyramid, so both models agree to all
+        // recorded digits
         (FenceModel::Dlc4 | FenceModel::Dqc, false) => {
             include_str!("../data/fence_particle/dlc4_mu2_0.0.csv")
         }
@@ -121,15 +125,15 @@ pub fn fence_particle(model: FenceModel, rubs: bool) -> Table {
     })
 }
 
-/// Steps of the recordings of the spun ball, in s.
+/// Time steps of the recordings of the spun ball, in s.
 pub const TORSION_STEPS: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 
-/// A recording of the spun ball, Tracy Fig. 3, at a step of [`TORSION_STEPS`]: the torque grows for
-/// 1 s, and with `hold` stays for another one.
+/// A recording of the spun ball, Tracy Fig. 3, with a time step `h` of [`TORSION_STEPS`]. The
+/// torque grows for 1 s. With `hold` it then stays constant for another 1 s.
 ///
 /// # Panics
 ///
-/// If there is no recording at this step.
+/// If there is no recording with this time step.
 pub fn torsion(h: f64, hold: bool) -> Table {
     let index = TORSION_STEPS.iter().position(|step| *step == h);
     let ramp = [
@@ -148,8 +152,8 @@ pub fn torsion(h: f64, hold: bool) -> Table {
     Table::parse(if hold { held[index] } else { ramp[index] })
 }
 
-/// Pose of the red cube in the ground truth of the stacking task, every 10 ms:
-/// `t, qw, qx, qy, qz, x, y, z`.
+/// Ground-truth pose of the red cube in the stacking task, every 10 ms: `t, qw, qx, qy, qz, x, y,
+/// z`.
 pub fn red_cube() -> Table {
     Table::parse(include_str!("../data/iiwa_stacking/redcube_drake_sap_50us.csv"))
 }

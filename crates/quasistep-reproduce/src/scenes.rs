@@ -13,7 +13,7 @@ pub(crate) struct Run {
     pub tally: Tally,
 }
 
-/// Runs `scenes/<name>.yml` to its end, with `--set`-style changes.
+/// Runs `scenes/<name>.yml` to its end, with changes as for `--set`.
 pub(crate) fn run(
     context: &Context<'_>,
     name: &str,
@@ -31,14 +31,14 @@ pub(crate) fn run(
     }
 }
 
-/// Reads `scenes/<name>.yml`, with `--set`-style changes.
+/// Reads `scenes/<name>.yml`, with changes as for `--set`.
 pub(crate) fn load(name: &str, changes: &[(&str, &str)]) -> Result<Scene, ReproduceError> {
     let changes: Vec<(String, String)> =
         changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     Ok(Scene::load_with(&path(name), &changes)?)
 }
 
-/// Steps `scenes/<name>.yml` to its end without warm starts, and says what that cost.
+/// Runs `scenes/<name>.yml` to its end without warm starts, and returns its statistics.
 pub(crate) fn cold(context: &Context<'_>, name: &str) -> Result<Tally, ReproduceError> {
     let scene = Scene::load_with(&path(name), &[])?;
     let mut work = scene.system.create_workspace();
@@ -57,7 +57,8 @@ pub(crate) fn cold(context: &Context<'_>, name: &str) -> Result<Tally, Reproduce
     Ok(tally)
 }
 
-/// The scene in the current folder's `scenes/`, or in the checkout this was built from.
+/// Path of a scene in `scenes/` of the current folder, or of the source tree from which this
+/// program was built.
 pub(crate) fn path(name: &str) -> PathBuf {
     let here = PathBuf::from("scenes").join(format!("{name}.yml"));
     if here.is_file() {

@@ -5,10 +5,10 @@ use crate::reference::{TORSION_STEPS, torsion};
 use crate::scenes::{Run, run};
 use quasistep_view::plot::{Axis, Figure, Line, PALETTE, Panel, Series};
 
-/// Numbers of the scene: mass in kg, acceleration of free fall in m/s², radius in m, `mu_spin` in m.
+/// Parameters of the scene: mass in kg, gravity in m/s², radius in m, `mu_spin` in m.
 const BALL: (f64, f64, f64, f64) = (1.0, 9.81, 0.1, 0.05);
 
-/// Columns of a run: time, height above touch, speed of spin, friction torque against the spin.
+/// Columns of a run: time, gap, spin rate, friction torque against the spin.
 struct Spin {
     t: Vec<f64>,
     phi: Vec<f64>,
@@ -34,7 +34,7 @@ impl Spin {
     }
 }
 
-/// Closed form of the step while the ball spins, from the gap `phi` before it: its speed, with
+/// Closed form of the spin rate after a step that begins with the gap `phi`, while the ball spins:
 /// `lambda = m (v_n + g h)`, `I omega = tau h − mu_spin lambda` and `v_n = mu_spin omega − phi/h`.
 fn closed_form(h: f64, torque: f64, phi: f64) -> f64 {
     let (m, g, r, mu_spin) = BALL;
@@ -43,7 +43,7 @@ fn closed_form(h: f64, torque: f64, phi: f64) -> f64 {
     (drive / (inertia + m * mu_spin * mu_spin)).max(0.0)
 }
 
-/// Fig. 3.
+/// Regenerates Tracy Fig. 3.
 pub(crate) fn boundary_layer(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let (m, g, r, mu_spin) = BALL;
     let limit = mu_spin * m * g;

@@ -10,9 +10,9 @@ use quasistep_view::{Camera, StillOptions, still};
 
 const SCENE: &str = "iiwa_stacking";
 const RED: &str = "red_cube/red_cube";
-/// The change that makes the arm the paper's: springs without dampers.
+/// Scene change to the paper's arm: springs without dampers.
 const NO_DAMPING: (&str, &str) = ("models.*.joints.*.damping", "0");
-/// The change to a step of second order in time.
+/// Scene change to second-order time integration.
 const MIDPOINT: (&str, &str) = ("step.integration", "midpoint");
 
 fn red(run: &Run) -> Result<Trajectory, ReproduceError> {
@@ -20,7 +20,7 @@ fn red(run: &Run) -> Result<Trajectory, ReproduceError> {
         .ok_or_else(|| ReproduceError::Missing(format!("body {RED}")))
 }
 
-/// Fig. 1: the red cube on the ground, in the air, on the stack.
+/// Regenerates Pang21 Fig. 1: the red cube on the ground, in the air, on the stack.
 pub(crate) fn stills(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, SCENE, &[])?;
     let mut result = FigureResult::default();
@@ -34,7 +34,7 @@ pub(crate) fn stills(context: &Context<'_>) -> Result<FigureResult, ReproduceErr
     Ok(result)
 }
 
-/// Fig. 7.
+/// Regenerates Pang21 Fig. 7.
 pub(crate) fn integral_errors(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let truth = Trajectory::of_table(&red_cube());
     let others = engines();
@@ -112,7 +112,7 @@ pub(crate) fn integral_errors(context: &Context<'_>) -> Result<FigureResult, Rep
     })
 }
 
-/// Fig. 8.
+/// Regenerates Pang21 Fig. 8.
 pub(crate) fn trajectories(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let truth = Trajectory::of_table(&red_cube());
     let mut panels: Vec<Panel> = ["x (m)", "y (m)", "z (m)", "angle (deg)"]
@@ -135,7 +135,7 @@ pub(crate) fn trajectories(context: &Context<'_>) -> Result<FigureResult, Reprod
         let run = run(context, SCENE, &[("step.size", h), NO_DAMPING])?;
         let ours = red(&run)?;
         draw(&mut panels, &ours, &format!("quasistep, h = {h} s"), Line::Dashed);
-        // the paper sees some 0.8° between 2.5 s and 6 s, while the cube is lifted
+        // the paper reports about 0.8° between 2.5 s and 6 s, while the cube is lifted
         let differences: Vec<f64> = (0..ours.t.len())
             .filter(|&k| (2.5..=6.0).contains(&ours.t[k]))
             .map(|k| angle_between(&ours.q7[k], &truth.at(ours.t[k])).to_degrees())
@@ -165,7 +165,7 @@ pub(crate) fn trajectories(context: &Context<'_>) -> Result<FigureResult, Reprod
     Ok(FigureResult { files, rows })
 }
 
-/// Numbers of §V-B.
+/// Regenerates the numbers of Pang21 §V-B.
 pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
     let run = run(context, SCENE, &[])?;
     let frames = &run.recording.frames[1..];
@@ -196,7 +196,7 @@ pub(crate) fn numbers(context: &Context<'_>) -> Result<FigureResult, ReproduceEr
 }
 
 impl Run {
-    /// Dofs: a pose of seven coordinates has six.
+    /// Number of dofs: a pose of seven coordinates has six dofs.
     fn recording_dofs(&self) -> f64 {
         let coordinates = &self.recording.coordinates;
         let quaternions = coordinates.iter().filter(|c| c.rsplit('.').next() == Some("qw")).count();

@@ -1,4 +1,4 @@
-//! Predictions of a scene against its geometry, the note's matrices, and the simulator.
+//! Predictions of a scene against its geometry, the matrices of MpcNote, and the simulator.
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -31,10 +31,11 @@ fn look(scene: &Scene, q: &[f64]) -> Linearisation {
     scene.system.linearise(q, scene.params.gravity, 10.0).unwrap()
 }
 
-/// A configuration of the hand with the box turned and both fingers off its middle.
+/// A configuration of the hand with a rotated box and both fingers off its middle.
 const HELD: [f64; 7] = [-0.08, 0.013, 0.081, -0.017, 0.003, -0.002, 0.2];
 
-/// The scene's system is the one written by hand from MpcNote (6) to (9), wherever it is looked at from.
+/// The system predicted from the scene equals the hand-written one of MpcNote (6) to (9), at any
+/// configuration.
 #[test]
 fn the_point_robot_of_the_scene_is_that_of_the_note() {
     let scene = scene("point_robot", &[]);
@@ -65,7 +66,7 @@ fn the_point_robot_of_the_scene_is_that_of_the_note() {
         for (ours, hand) in parts {
             assert_eq!(ours.len(), hand.len());
             for (x, y) in ours.iter().zip(hand) {
-                // roundings of numbers up to 5 and of the half-spaces' rotations
+                // rounding of numbers up to 5 and of the half-spaces' rotations
                 assert!((x - y).abs() < 1e-14, "{x} {y}");
             }
         }
@@ -88,13 +89,13 @@ fn the_normal_jacobian_is_the_gradient_of_the_distance() {
         let (below, above) = (at(-nudge), at(nudge));
         for (i, contact) in here.contacts.iter().enumerate() {
             let slope = (above.contacts[i].phi - below.contacts[i].phi) / (2.0 * nudge);
-            // rounding of distances of 0.1 m over the nudge
+            // rounding of distances of 0.1 m divided by the finite difference step
             assert!((slope - contact.J_n[dof]).abs() < 1e-9, "{slope} {}", contact.J_n[dof]);
         }
     }
 }
 
-/// Numbers that are no configuration are refused by name.
+/// Invalid configurations are refused by name.
 #[test]
 fn nonsense_is_not_linearised() {
     let scene = scene("planar_hand", &[]);
@@ -108,7 +109,8 @@ fn nonsense_is_not_linearised() {
     refuse(&HELD, -1.0, "margin");
 }
 
-/// Of normal impulses the geometric stiffness is a Hessian: symmetric. Of tangential ones it is not zero.
+/// The geometric stiffness of normal impulses is a Hessian, so it is symmetric. That of tangential
+/// impulses is nonzero.
 #[test]
 fn the_stiffness_of_normal_impulses_is_a_hessian() {
     let scene = scene("planar_hand", &[]);
@@ -118,15 +120,15 @@ fn the_stiffness_of_normal_impulses_is_a_hessian() {
         (0..here.contacts.len()).map(|i| [1.0 + i as f64, 0.0, 0.0]).collect();
     let G = geometric_stiffness(&scene.system, &here, &HELD, &impulses, 10.0).unwrap();
     let size = G.iter().fold(0.0, |m: f64, g| m.max(g.abs()));
-    // a newton-second on a lever arm that changes metre by metre
+    // an impulse of 1 N·s whose lever arm changes by one metre per metre
     assert!(size > 0.5, "{size}");
     for i in 0..n {
         for j in 0..n {
-            // rounding of Jacobians over two micrometres
+            // rounding of Jacobians divided by two micrometres
             assert!((G[i * n + j] - G[j * n + i]).abs() < 1e-8, "{i} {j}");
         }
     }
-    // a finger that slides along the face by s turns the box by c s
+    // a finger that slides along the face by s changes the moment on the box by c s
     let finger = here.contacts.iter().find(|c| c.J_n[0] != 0.0 && c.J_n[6] != 0.0).unwrap();
     let along = [finger.tangents_W[0].x, finger.tangents_W[0].y];
     let index = here.contacts.iter().position(|c| std::ptr::eq(c, finger)).unwrap();
@@ -134,7 +136,7 @@ fn the_stiffness_of_normal_impulses_is_a_hessian() {
     assert!((torque.abs() - impulses[index][0]).abs() < 1e-7, "{torque}");
 }
 
-/// One prediction and one step of the simulator of the same size agree while contacts stick or are open.
+/// A prediction and a simulator step of equal duration agree while contacts stick or are open.
 #[test]
 fn without_slip_the_simulator_does_what_was_predicted() {
     let scene = scene("planar_hand", &[("step.size", "0.1"), ("mpc.steps", "12")]);
@@ -149,12 +151,13 @@ fn without_slip_the_simulator_does_what_was_predicted() {
     let touching = calm.iter().any(|s| s.contacts.iter().any(|c| c.normal > 1e-3));
     assert!(touching, "a step without slip that presses");
     for step in calm {
-        // both solvers' tolerances
+        // tolerances of both solvers
         assert!(step.prediction_error() < 1e-7, "{}", step.prediction_error());
     }
 }
 
-/// Two fingers bring the box to its pose, moved by the simulator in smaller steps than it is planned in.
+/// Two fingers move the box to its goal pose. The simulator's steps are smaller than the planned
+/// ones.
 #[test]
 fn the_hand_brings_the_box_to_its_pose() {
     let run = closed_loop(&scene("planar_hand", &[]));
@@ -167,7 +170,8 @@ fn the_hand_brings_the_box_to_its_pose() {
     }
 }
 
-/// One finger pushes a box to a pose, sticking and sliding; only because its plans know that sliding changes levers.
+/// One finger pushes a box to a pose, sticking and sliding. This requires plans that model the
+/// change of lever arms.
 #[test]
 fn the_pusher_brings_the_box_near_its_pose() {
     let errors = |lever_arms: &str| -> (Vec<f64>, LoopRun) {
@@ -178,7 +182,7 @@ fn the_pusher_brings_the_box_near_its_pose() {
         ((2..5).map(|i| (run.x_end[i] - run.goal[i]).abs()).collect(), run)
     };
     let (moving, run) = errors("moving");
-    // what a finger that only pushes leaves: docs/control.md
+    // remaining error of a finger that can only push: docs/control.md
     assert!(moving[0] < 0.004 && moving[1] < 0.004 && moving[2] < 0.01, "{moving:?}");
     let modes: Vec<_> =
         run.recording.frames.iter().flat_map(|f| &f.contacts).map(|c| c.mode).collect();
@@ -189,11 +193,12 @@ fn the_pusher_brings_the_box_near_its_pose() {
     assert!(fixed[1] > 0.05 && fixed[2] > 0.2, "{fixed:?}");
 }
 
-/// Linearised where the last plan is at each step, plans see faces turn: the finger stops where it should.
+/// Plans linearised along the last plan model the rotation of faces, so the finger ends nearer to
+/// its goal.
 #[test]
 fn plans_linearised_along_the_last_one_end_nearer() {
     let off = |linearise: &str| -> f64 {
-        // what the convex step makes float is what plans do not know
+        // plans do not model the floating of the convex step
         let changes = [
             ("mpc.goal.box.theta", "0"),
             ("mpc.linearise", linearise),
@@ -208,8 +213,8 @@ fn plans_linearised_along_the_last_one_end_nearer() {
     assert!(along < 0.5 * here && along < 0.004, "{along} against {here}");
 }
 
-/// The task of Hogan and Rodriguez (2016): a finger pushes a box that rubs on its support around two circles. It sticks
-/// and slides to either side, and each plan is proven.
+/// The task of Hogan and Rodriguez (2016): a finger pushes a box with support friction around two
+/// circles. It sticks, and slides to either side. Each plan is proven optimal.
 #[test]
 fn a_pusher_follows_a_figure_of_eight() {
     let run = closed_loop(&scene("pusher_slider_eight", &[]));
@@ -229,11 +234,12 @@ fn a_pusher_follows_a_figure_of_eight() {
     }
     let rms = (sum / 377.0).sqrt();
     assert!(rms < 1e-3, "{rms} m");
-    // apart, stick, slide to either side: it mostly sticks
+    // modes open, stick, slide to either side: it mostly sticks
     assert!(modes[1] > 300 && modes[2] > 0 && modes[3] > 0, "{modes:?}");
 }
 
-/// At the rates that it is told a plan's support has the force and torque of the ellipsoid: with those it goes on as it went.
+/// At the given rates, a plan's support has the force and torque of the ellipsoid: a body under
+/// this load keeps its rates.
 #[test]
 fn a_support_in_a_plan_has_its_force_at_the_rates_of_the_plan() {
     let scene = scene("pusher_slider_eight", &[]);
@@ -256,7 +262,7 @@ fn a_support_in_a_plan_has_its_force_at_the_rates_of_the_plan() {
     }
 }
 
-/// MpcNote (19): a robot that starts on the wanted trajectory needs no force to stay on it.
+/// MpcNote (19): a robot that starts on its goal trajectory needs no force to stay on it.
 #[test]
 fn a_wanted_trajectory_is_followed() {
     let changes = [
@@ -267,13 +273,13 @@ fn a_wanted_trajectory_is_followed() {
     ];
     let run = closed_loop(&scene("point_robot", &changes));
     assert_eq!((run.steps.len(), run.proven()), (20, 20));
-    // 20 steps of 0.1 s at 0.5 m/s; costs are proven to 1e-9, inputs weigh 10
+    // 20 steps of 0.1 s at 0.5 m/s; costs are proven to 1e-9, inputs have the weight 10
     assert!((run.x_end[0] + 1.0).abs() < 1e-4 && (run.x_end[1] + 3.0).abs() < 1e-4);
     assert!(run.costs().iter().all(|cost| *cost < 1e-8), "{:?}", run.costs());
     assert_eq!(run.trajectory.len(), 26);
 }
 
-/// A clock that is always late leaves a plan to follow, with a bound below its cost.
+/// If no time is left, a search still returns a usable plan, with a lower bound below its cost.
 #[test]
 fn no_time_still_gives_plans() {
     fn late() -> u64 {
@@ -307,7 +313,7 @@ fn what_cannot_be_planned_is_named() {
         let held = vec![0.0; if dynamics.carries_velocity() { scene.system.n_cmd() } else { 0 }];
         predict(&scene.system, &here, &scene.start.q, &held, &[], dynamics, (&[], &settings(0.1)))
     };
-    // a free box
+    // a free box has orientations as coordinates
     let error = predict_in(&scene("planar_push", &[]), &Dynamics::QuasiDynamic).unwrap_err();
     assert!(matches!(error, PredictionError::Orientation { .. }), "{error}");
     let robot = scene("point_robot", &[]);
@@ -320,7 +326,7 @@ fn what_cannot_be_planned_is_named() {
     let error =
         predict(&hand.system, &here, &hand.start.q, &[1.0], &[], &pushed, (&[], &settings(0.1)));
     assert_eq!(error, Err(PredictionError::Command { got: 1, want: 4 }));
-    // fingers have springs and no mass, and follow their balance; a slide without either does not
+    // the fingers have springs and no mass, which is permitted; a slide with neither is refused
     assert!(predict_in(&hand, &Dynamics::Dynamic { driven: vec![0] }).is_ok());
     let slides = "[{slide: x, axis: [1, 0, 0], start: -0.13}, {slide: y, axis: [0, 1, 0]}]";
     let loose = scene("planar_hand", &[("models.left.joint", slides)]);

@@ -1,46 +1,55 @@
-//! A flat contact as an area: where its friction acts, and how far from there.
+//! A flat contact patch as an area: where its friction acts, and its mean lever arm.
 //!
-//! Under uniform pressure an area `E` resists spinning about its centroid with `mu N c`, `c` the mean distance of `E` from there
-//! (2/3 R of a disc, 0.3826 a of a square, a/4 of a line); slip and spin share one ellipsoid (Howe and Cutkosky 1996). Friction
-//! acts at the centre of pressure whatever the pressure is like, for in pure translation each part rubs by its load. The
-//! pressure of rigid bodies is not determined; where its centre is off the centroid, it is taken as uniform on the part of the
-//! area that is symmetric about it, as foundations are designed by (Meyerhof 1953): of a rectangle what is left of both sides
-//! when twice the eccentricity is cut off, at an edge a line, at a corner a point.
+//! Under uniform pressure a patch `E` resists spinning about its centroid with the torque `mu N c`.
+//! Here `c` is the mean distance of the points of `E` from the centroid: 2/3 R for a disc, 0.3826 a
+//! for a square, a/4 for a line. Slip and spin share one ellipsoid (Howe and Cutkosky 1996).
+//!
+//! Friction acts at the centre of pressure for any distribution of pressure, since in pure
+//! translation each part rubs in proportion to its load. Rigid bodies do not determine the
+//! pressure. Where its centre is off the centroid, the pressure is taken as uniform on the part of
+//! the patch that is symmetric about the centre, as in the design of foundations (Meyerhof 1953).
+//! For a rectangle, twice the eccentricity is cut off each side; at an edge a line remains, at a
+//! corner a point.
 
-/// Most corners of an area: a rim's points and those where it is cut.
+/// Largest number of corners of an area, which includes corners that arise when it is cut.
 const MAX_CORNERS: usize = 64;
-/// Share of its own size below which an area is a line, and a line a point.
+/// Relative size below which an area counts as a line, and a line as a point.
 const THIN: f64 = 1e-9;
-/// Share of an area's size within which a load is on an edge: above [`THIN`], and above what rounding takes loads across it.
+/// Distance from an edge, relative to the area's size, within which a load counts as on the edge.
+/// It is above [`THIN`], and above the rounding that moves a load across the edge.
 const ON_EDGE: f64 = 1e-8;
-/// Least spin radius of an area over its size: that of a loaded corner, which no cone can be without. Far below what is felt, far
-/// above the rounding of levers.
+/// Smallest spin radius of an area, relative to its size. A loaded corner has this radius, since a
+/// friction cone needs one. It is too small to matter physically, and far above the rounding of
+/// lever arms.
 const LEAST: f64 = 1e-5;
 
-/// Corners from which on a polygon whose corners are on a circle, but for this share of its radius, stands for the disc.
+/// A polygon with at least this many corners, all on a circle, is treated as a disc. The second
+/// constant is the tolerance on the radius, relative to it.
 const RIM: usize = 12;
 const ROUND: f64 = 1e-6;
 
-/// A convex polygon in the plane of a contact, counterclockwise; a line has two corners, a point one.
+/// A convex polygon in the plane of a contact, counterclockwise. A line has two corners, a point
+/// has one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Area {
     corners: [[f64; 2]; MAX_CORNERS],
     n: usize,
-    /// Twice the largest distance of a point from their mean, in m.
+    /// Twice the largest distance of a corner from the mean of the corners, in m.
     pub size: f64,
 }
 
-/// Where friction of an area acts, and how far from there.
+/// Point at which the friction of an area acts, and its spin radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Centre {
-    /// In the plane of the contact, in m.
+    /// Centre of friction in the plane of the contact, in m.
     pub at: [f64; 2],
-    /// Mean distance of what presses from there, in m.
+    /// Mean distance of the loaded points from the centre, in m.
     pub spin_radius: f64,
 }
 
 impl Area {
-    /// The convex hull of points in the plane of a contact, in m; of more than it has room for the first ones.
+    /// Convex hull of points in the plane of a contact, in m. Points beyond the capacity are
+    /// dropped.
     pub fn around(points: impl Iterator<Item = [f64; 2]>) -> Self {
         let mut all = [[0.0; 2]; MAX_CORNERS / 2];
         let mut n = 0;
@@ -67,7 +76,7 @@ impl Area {
                 }
                 hull.push(p);
             }
-            // the last one begins the other side
+            // the last corner of this side is the first of the next side
             hull.n = hull.n.saturating_sub(1);
         }
         hull.n = hull.n.max(n.min(1));
@@ -85,7 +94,7 @@ impl Area {
         &self.corners[..self.n]
     }
 
-    /// Each side, from corner to corner.
+    /// Iterates over the sides, each from corner to corner.
     fn sides(&self) -> impl Iterator<Item = ([f64; 2], [f64; 2])> {
         let next = self.corners().iter().cycle().skip(1);
         self.corners().iter().zip(next).map(|(a, b)| (*a, *b))
@@ -101,7 +110,7 @@ impl Area {
         self.n < 3 || self.double() <= THIN * self.size * self.size
     }
 
-    /// Under uniform pressure.
+    /// Centre of friction under uniform pressure.
     pub fn uniform(&self) -> Centre {
         let first = self.corners[0];
         let mut at = [0.0; 2];
@@ -122,7 +131,8 @@ impl Area {
         Centre { at, spin_radius: self.mean_distance(at) * self.bulge(at) }
     }
 
-    /// What a disc's mean distance from its centre is over that of these corners, if they stand for its rim; else 1.
+    /// Ratio of a disc's mean distance from its centre to that of this polygon, if the polygon
+    /// stands for a disc; otherwise 1.
     fn bulge(&self, centre: [f64; 2]) -> f64 {
         if self.n < RIM {
             return 1.0;
@@ -137,13 +147,14 @@ impl Area {
         }
     }
 
-    /// Under pressure whose centre is `at`.
+    /// Centre of friction when the centre of pressure is `at`, in m.
     pub fn pressed_at(&self, at: [f64; 2]) -> Centre {
         let uniform = self.uniform();
         let symmetric = self.symmetric_about(at);
         let mut spin_radius = symmetric.mean_distance(at) * self.bulge(uniform.at);
         if !self.is_thin() {
-            // the whole area presses when the load is at its centroid, although it may not be symmetric
+            // a load at the centroid presses on the whole area, even if the area is not symmetric
+            // about it
             let about_centroid = self.symmetric_about(uniform.at);
             let of_symmetric = about_centroid.mean_distance(uniform.at) * self.bulge(uniform.at);
             let rest = uniform.spin_radius - of_symmetric;
@@ -159,7 +170,8 @@ impl Area {
             .fold(from, |far, p| if distance(p) > distance(&far) { *p } else { far })
     }
 
-    /// The edge that a point is on, and so is the whole of a thin area.
+    /// The edge that contains the point `p`, within [`ON_EDGE`]. For a thin area, the edge is the
+    /// whole area.
     fn edge_at(&self, p: [f64; 2]) -> Option<[[f64; 2]; 2]> {
         if self.is_thin() {
             let first = self.corners[0];
@@ -172,10 +184,10 @@ impl Area {
         (height <= ON_EDGE * self.size).then_some(edge)
     }
 
-    /// The part that is symmetric about a point.
+    /// Part of the area that is symmetric about the point `p`.
     fn symmetric_about(&self, p: [f64; 2]) -> Self {
         let mirrored = |q: [f64; 2]| [2.0 * p[0] - q[0], 2.0 * p[1] - q[1]];
-        // by rounding a load on an edge is beyond it, where nothing would be left
+        // rounding may put a load on an edge outside the area, where the symmetric part is empty
         if let Some([first, far]) = self.edge_at(p) {
             let reach = norm(minus(first, p)).min(norm(minus(far, p)));
             let length = norm(minus(far, first));
@@ -191,7 +203,7 @@ impl Area {
         }
         let mut part = *self;
         for (a, b) in self.sides() {
-            // the side's mirror image, which keeps its sense
+            // mirror image of the side; a point reflection keeps its orientation
             let (a, b) = (mirrored(a), mirrored(b));
             let along = minus(b, a);
             let height = |q: [f64; 2]| cross(along, minus(q, a));
@@ -211,10 +223,11 @@ impl Area {
         part
     }
 
-    /// Mean distance from a point within, in m: `∫ r dA / A`, of a line `∫ r dl / l`.
+    /// Mean distance of the area from a point inside it, in m: `∫ r dA / A`, or `∫ r dl / l` for a
+    /// line.
     fn mean_distance(&self, p: [f64; 2]) -> f64 {
         if self.is_thin() {
-            // the point is its middle
+            // for a line, the point is its middle
             return self.corners().iter().fold(0.0_f64, |m, q| m.max(0.5 * norm(minus(*q, p))));
         }
         let mut sum = 0.0;
@@ -224,7 +237,7 @@ impl Area {
             if length <= THIN * self.size {
                 continue;
             }
-            // of the triangle with its tip at p: the side is at distance d, from s to t along it
+            // triangle with its tip at p: the side is at distance d, from s to t along its line
             let d = cross(minus(a, p), minus(b, p)) / length;
             let dot = |q: [f64; 2]| (along[0] * (q[0] - p[0]) + along[1] * (q[1] - p[1])) / length;
             let (s, t) = (dot(a), dot(b));
@@ -263,7 +276,7 @@ mod tests {
         let a = 0.09;
         let c = square(a).uniform();
         assert!((c.at[0] - 0.5 * a).abs() < 1e-15 && (c.at[1] - 0.5 * a).abs() < 1e-15);
-        // (√2 + ln(1 + √2))/6
+        // mean distance of a square from its centre, over its side: (√2 + ln(1 + √2))/6
         let exact = (2.0_f64.sqrt() + (1.0 + 2.0_f64.sqrt()).ln()) / 6.0;
         assert!((c.spin_radius - exact * a).abs() < 1e-15, "{}", c.spin_radius / a);
         let angles = (0..16).map(|k| TAU * f64::from(k) / 16.0);
@@ -278,7 +291,7 @@ mod tests {
         let c = t.uniform();
         let loaded = t.pressed_at(c.at);
         assert!((loaded.spin_radius - c.spin_radius).abs() < 1e-12);
-        // by sampling
+        // reference value by sampling
         let (mut sum, mut count) = (0.0, 0.0);
         for i in 0..600 {
             for j in 0..600 {
@@ -308,12 +321,12 @@ mod tests {
             let c = s.pressed_at(at);
             assert!((c.spin_radius - radius).abs() < 1e-6, "{at:?}: {}", c.spin_radius);
         }
-        // nearly on the edge it is nearly the line's
+        // a load close to the edge has nearly the spin radius of the line
         let near = s.pressed_at([1e-5, 1.0]).spin_radius;
         assert!((near - 0.5).abs() < 1e-4, "{near}");
     }
 
-    /// The centre of the loads at the two ends of an edge is beside it by rounding, to either side.
+    /// Rounding moves the centre of two loads on an edge to either side of that edge.
     #[test]
     fn a_load_on_an_edge_presses_on_that_edge_to_either_side_of_rounding() {
         let t = Area::around([[0.0, 0.0], [0.3, 0.1], [0.1, 0.4]].into_iter());

@@ -1,11 +1,11 @@
 //! Many samples at once, on all cores.
 //!
-//! A sample is a start configuration and its own commands; it starts cold, or from its own warm
-//! start. Samples share nothing but the system, so the results have the same bits for any number of
-//! threads and any way of splitting them. One that cannot be stepped is marked and leaves the others
-//! alone. Memory is one [`Workspace`] a thread beside the caller's own arrays.
+//! A sample is a start configuration and its own commands. It starts cold, or from its own warm
+//! start. Samples share only the system, so results are bit-identical for any number of threads and
+//! any partition into batches. A sample whose step fails is marked; other samples are not affected.
+//! Memory is one [`Workspace`] per thread, beside the caller's arrays.
 //!
-//! Threads live as long as the call: a process may fork between two batches.
+//! Threads are joined before the call returns, so a process may fork between two batches.
 
 use crate::error::StepError;
 use crate::params::StepParams;
@@ -21,48 +21,49 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What every sample of a batch starts from and is told; flat arrays, the last index runs fastest.
+/// Inputs of all samples of a batch: flat arrays, the last index runs fastest.
 #[derive(Clone, Debug, Default)]
 pub struct BatchInput<'a> {
     /// Number of samples N.
     pub n_samples: usize,
     /// Number of steps T of each sample.
     pub n_steps: usize,
-    /// Time at which all start, in s.
+    /// Time at which all samples start, in s.
     pub time: f64,
-    /// Start configurations, `N × n_q`; or `n_q`, the same one for all.
+    /// Start configurations, `N × n_q`; or one configuration for all samples, `n_q`.
     pub q: &'a [f64],
-    /// Start velocities, `N × n_v`; or `n_v`, the same one for all; or empty: rest. Read where velocity is
-    /// carried over.
+    /// Start velocities, `N × n_v`; or one for all samples, `n_v`; or empty for rest. Read only by
+    /// formulations that carry velocity from step to step.
     pub v: &'a [f64],
-    /// Commands at the ends of the steps, `N × T × n_cmd`; or `T × n_cmd`, the same ones for all.
+    /// Commands at the ends of the steps, `N × T × n_cmd`; or one sequence for all samples, `T ×
+    /// n_cmd`.
     pub q_cmd: &'a [f64],
-    /// Their rates with `n_cmd_v` columns, shaped like `q_cmd`; or empty for zero.
+    /// Rates of the commands, shaped like `q_cmd` but with `n_cmd_v` columns; or empty for zero.
     pub v_cmd: &'a [f64],
-    /// External wrenches of each step, the same ones for all samples: T lists; or empty for none.
+    /// External wrenches of each step, T lists shared by all samples; or empty for none.
     pub wrenches: &'a [Vec<Wrench>],
-    /// Generalised forces of each step, [`StepInput::tau`], in N or N·m, the same ones for all samples: `T × n_v`; or empty
-    /// for none.
+    /// Generalised forces of each step, [`StepInput::tau`], in N or N·m, `T × n_v`, shared by all
+    /// samples; or empty for none.
     pub tau: &'a [f64],
-    /// What each sample's first step starts from, N of them; or empty: all start cold.
+    /// Warm start of each sample's first step, N of them; or empty for cold starts.
     pub warm: &'a [WarmStart],
 }
 
-/// What is kept of every sample, beside its configurations.
+/// Selects what is returned for every sample in addition to its configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchKeep {
-    /// The report of its last step.
+    /// Return the report of the last step.
     pub report: bool,
-    /// What its next step would start from.
+    /// Return the warm start for the next step.
     pub warm: bool,
 }
 
-/// What differs from sample to sample, where more than configurations and commands do.
+/// System, parameters and loads of one sample, where these differ between samples.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// The sample's own system, with coordinates and commands as those of the batch.
+    /// The sample's own system. Its coordinates and commands have the batch's dimensions.
     pub system: Arc<System>,
-    /// How its steps are taken.
+    /// Step parameters of the sample.
     pub params: StepParams,
     /// External wrenches of each step: T lists; or empty for none.
     pub wrenches: Vec<Vec<Wrench>>,
@@ -70,63 +71,64 @@ pub struct Variant {
     pub tau: Vec<f64>,
 }
 
-/// Makes the variant of a sample, by its number; on any thread, once for each sample.
+/// Function that builds the variant of a sample from its index. It is called once per sample, on
+/// any thread.
 pub type MakeVariant<'a> = &'a (dyn Fn(usize) -> Result<Variant, SampleError> + Sync);
 
-/// How one sample went.
+/// Result of one sample.
 #[derive(Clone, Debug, Default)]
 pub struct SampleOutcome {
-    /// Steps taken: all of them, if there is no error.
+    /// Number of steps taken; equal to T if there is no error.
     pub n_steps: usize,
-    /// Why the next one was not taken.
+    /// Error of the first step that failed.
     pub error: Option<SampleError>,
-    /// Report of the last step that was taken, if asked for.
+    /// Report of the last step that was taken, if requested.
     pub report: Option<Box<StepReport>>,
-    /// What the next one would start from, if asked for.
+    /// Warm start for the next step, if requested.
     pub warm: WarmStart,
-    /// Velocity after it; empty where none is carried over.
+    /// Velocity after the last step, `n_v`; empty if the formulation does not carry velocity.
     pub v: Vec<f64>,
 }
 
-/// A sample ended early.
+/// Reason why a sample ended early.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SampleError {
-    /// A step was not taken.
+    /// A step failed.
     #[error(transparent)]
     Step(#[from] StepError),
-    /// A mistake in this program, caught so that the other samples live.
+    /// A panic inside this crate (a bug), caught so that the other samples continue.
     #[error("internal error: {0}; please report it")]
     Internal(String),
-    /// The sample's own system could not be made, or has other coordinates than the batch.
+    /// The sample's own system could not be built, or its dimensions differ from the batch's.
     #[error("{0}")]
     Variant(String),
-    /// The observer ended the batch before this sample was begun.
+    /// The observer stopped the batch before this sample began.
     #[error("the batch was stopped before this sample")]
     Stopped,
 }
 
-/// A sample in the queue: its number and where its results go.
+/// A sample in the queue: its index and its output slices.
 struct Job<'a> {
     index: usize,
     q: &'a mut [f64],
     outcome: &'a mut SampleOutcome,
 }
 
-/// How often the observer is asked, if there is one.
+/// Interval between calls of the observer.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl System {
-    /// Rolls out all samples of `input` on `n_threads` threads and returns how each went.
+    /// Rolls out all samples of `input` on `n_threads` threads and returns the outcome of each.
     ///
-    /// `q_out` receives the configurations after every step, `N × T × n_q`, or after the last one
-    /// taken, `N × n_q`, as its length says. Rows of steps that were not taken are NaN. `observer`
-    /// is asked on the calling thread, some times a second and at the end, with the number of
-    /// finished samples; once it breaks no further sample is begun.
+    /// `q_out` receives the configurations: after every step if its length is `N × T × n_q`, after
+    /// the last step taken if it is `N × n_q`. Rows of steps that were not taken are NaN.
+    /// `observer` is called on the calling thread, several times a second and at the end, with the
+    /// number of finished samples. Once it returns `Break`, no further sample begins.
     ///
     /// # Errors
     ///
-    /// [`StepError::Params`] and [`StepError::Length`] before anything is stepped. What happens to
-    /// a sample is in its outcome.
+    /// [`StepError::Params`] and [`StepError::Length`], before any sample is stepped. Errors of a
+    /// sample are in its outcome.
     pub fn step_batch(
         &self,
         input: &BatchInput<'_>,
@@ -140,13 +142,15 @@ impl System {
         self.run_batch(input, &Worlds::Same(params), keep, n_threads, q_out, observer)
     }
 
-    /// As [`step_batch`](Self::step_batch), every sample in a system of its own that `make` makes when its turn
-    /// comes: one is in memory on each thread. This system says how many coordinates and commands they
-    /// have. A sample whose system cannot be made is marked. `input.wrenches` are not read.
+    /// Variant of [`step_batch`](Self::step_batch) in which each sample has a system of its own.
+    ///
+    /// `make` builds a sample's system just before the sample runs, so that each thread holds one
+    /// at a time. `self` only defines the dimensions of coordinates and commands. A sample whose
+    /// system cannot be built is marked. `input.wrenches` are not read.
     ///
     /// # Errors
     ///
-    /// As [`step_batch`](Self::step_batch).
+    /// The errors of [`step_batch`](Self::step_batch).
     pub fn step_varied_batch(
         &self,
         input: &BatchInput<'_>,
@@ -176,7 +180,7 @@ impl System {
         }
         q_out.fill(f64::NAN);
         let width = q_out.len() / n;
-        // a system without coordinates has empty rows
+        // without coordinates, every row is an empty slice
         let mut rows: Vec<&mut [f64]> = if width == 0 {
             (0..n).map(|_| <&mut [f64]>::default()).collect()
         } else {
@@ -226,10 +230,11 @@ impl System {
     }
 }
 
-/// Works `jobs` off on `n_threads` threads, each with a worker of its own, which is told whether the observer has
-/// ended the batch.
+/// Processes `jobs` on `n_threads` threads. Each thread has its own worker, called with a job and a
+/// flag that is true once the observer has stopped the batch.
 ///
-/// `observer` is asked on the calling thread, some times a second and at the end, with the number of finished jobs.
+/// `observer` is called on the calling thread, several times a second and at the end, with the
+/// number of finished jobs.
 pub(crate) fn spread<J: Send, W: FnMut(J, bool)>(
     jobs: Vec<J>,
     n_threads: usize,
@@ -245,7 +250,7 @@ pub(crate) fn spread<J: Send, W: FnMut(J, bool)>(
     let run = || {
         let mut work = worker();
         loop {
-            // the lock is held for the queue alone, no job can poison it
+            // the lock protects only the queue, so a panic in a job cannot poison it
             let job = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(job) = job else { break };
             work(job, stop.load(Ordering::Relaxed));
@@ -285,17 +290,17 @@ pub(crate) fn spread<J: Send, W: FnMut(J, bool)>(
     }
 }
 
-/// What one thread keeps from sample to sample.
+/// State of one thread, kept from sample to sample.
 struct Sampler<'a> {
     system: &'a System,
     input: &'a BatchInput<'a>,
     worlds: &'a Worlds<'a>,
     keep: BatchKeep,
-    /// Of the system that all samples share.
+    /// Workspace of the system that all samples share.
     work: Option<Workspace>,
 }
 
-/// Where samples live.
+/// Systems of the samples: one shared, or one per sample.
 enum Worlds<'a> {
     Same(&'a StepParams),
     Own(MakeVariant<'a>),
@@ -305,7 +310,7 @@ impl Sampler<'_> {
     fn run(&mut self, job: Job<'_>) {
         let Job { index, q, outcome } = job;
         let work = self.work.take();
-        // a panic takes its workspace with it: the next sample gets a new one
+        // a panic loses its workspace: the next sample gets a new one
         let result = catch_unwind(AssertUnwindSafe(|| match self.worlds {
             Worlds::Same(params) => {
                 let mut work = work.unwrap_or_else(|| self.system.create_workspace());
@@ -337,7 +342,7 @@ impl Sampler<'_> {
         }
     }
 
-    /// The variant, if its vectors have the lengths of the batch's.
+    /// Returns the variant if its vectors have the lengths that the batch requires.
     fn check_variant(&self, own: Variant) -> Result<Variant, SampleError> {
         let sizes = |s: &System| [s.model.n_q(), s.model.n_v(), s.n_cmd(), s.n_cmd_v()];
         let (got, want) = (sizes(&own.system), sizes(self.system));
@@ -393,7 +398,7 @@ impl Sampler<'_> {
             let row = if all { k * n_q } else { 0 };
             q_out[row..row + n_q].copy_from_slice(&state.q);
         }
-        // a configuration that is no end of a rollout must not pass for one
+        // when only final configurations are returned, an incomplete rollout returns NaN
         if outcome.error.is_some() && !all {
             q_out.fill(f64::NAN);
         }
@@ -407,7 +412,7 @@ impl Sampler<'_> {
     }
 }
 
-/// Where one sample lives.
+/// System, parameters and loads with which one sample runs.
 struct World<'a> {
     system: &'a System,
     params: &'a StepParams,
@@ -415,7 +420,7 @@ struct World<'a> {
     tau: &'a [f64],
 }
 
-/// The part of a sample in an array that holds one part for each, one for all, or nothing.
+/// The slice of sample `index` in an array with one part per sample, one part for all, or none.
 pub(crate) fn own_part(all: &[f64], index: usize, each: usize) -> &[f64] {
     if all.len() <= each { all } else { &all[index * each..(index + 1) * each] }
 }

@@ -1,4 +1,5 @@
-//! Derivatives of many steps at once, on all cores; the laws are those of [batches of steps](crate::BatchInput).
+//! Derivatives of many steps on all cores. Threads and errors work as for [batches of
+//! steps](crate::BatchInput).
 
 use crate::batch::{own_part, spread};
 use crate::derivatives::{
@@ -11,65 +12,71 @@ use crate::system::System;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Steps to be differentiated; flat arrays, the last index runs fastest.
+/// Steps to differentiate: flat arrays, the last index runs fastest.
 #[derive(Clone, Copy, Debug)]
 pub struct DifferentiateBatch<'a> {
     /// Number of samples N.
     pub n_samples: usize,
-    /// Time at which all start, in s.
+    /// Time at which all samples start, in s.
     pub time: f64,
-    /// Configurations, `N × n_q`; or `n_q`, the same one for all.
+    /// Configurations, `N × n_q`; or one for all samples, `n_q`.
     pub q: &'a [f64],
-    /// Velocities at the start, `N × n_v`; or `n_v`; or empty: rest. Read where velocity is carried over.
+    /// Start velocities, `N × n_v`; or one for all samples, `n_v`; or empty for rest. Read only by
+    /// formulations that carry velocity.
     pub v: &'a [f64],
-    /// Commands at the end of the step, `N × n_cmd`; or `n_cmd`.
+    /// Commands at the end of the step, `N × n_cmd`; or one for all samples, `n_cmd`.
     pub q_cmd: &'a [f64],
-    /// Their rates with `n_cmd_v` columns; or empty for zero.
+    /// Rates of the commands, with `n_cmd_v` columns; or empty for zero.
     pub v_cmd: &'a [f64],
-    /// External wrenches, the same ones for all.
+    /// External wrenches, shared by all samples.
     pub wrenches: &'a [Wrench],
-    /// Generalised force on every dof, [`StepInput::tau`], length `n_v`, the same one for all; or empty for none.
+    /// Generalised force on every dof, [`StepInput::tau`], length `n_v`, shared by all samples; or
+    /// empty for none.
     pub tau: &'a [f64],
-    /// Which derivative.
+    /// Kind of derivative.
     pub mode: Mode,
-    /// Weights on `q_next` on its tangent space, `N × n_v`: gradients are written in place of matrices.
+    /// Weights on the tangent vector of `q_next`, `N × n_v`. If given, gradients of the weighted
+    /// sum are written instead of Jacobians.
     pub weights: Option<&'a [f64]>,
-    /// Weights on the velocity beside these, `N × n_v`; or empty.
+    /// Weights on the velocity after the step, `N × n_v`; or empty.
     pub v_weights: &'a [f64],
 }
 
-/// What comes out, `N` rows each; a row of a sample that failed is NaN.
+/// Output arrays, `N` rows each. The row of a sample that failed is NaN.
 #[derive(Debug)]
 pub struct BatchDerivatives<'a> {
     /// Next configurations, `N × n_q`.
     pub q_next: &'a mut [f64],
-    /// `∂q_next/∂q`, `N × n_v × n_v`; with weights the gradient by `q`, `N × n_v`.
+    /// `∂q_next/∂q`, `N × n_v × n_v`; with weights, the gradient with respect to `q`, `N × n_v`.
     pub by_q: &'a mut [f64],
-    /// `∂q_next/∂q_cmd`, `N × n_v × n_cmd_v`; with weights the gradient by `q_cmd`, `N × n_cmd_v`.
+    /// `∂q_next/∂q_cmd`, `N × n_v × n_cmd_v`; with weights, the gradient with respect to `q_cmd`,
+    /// `N × n_cmd_v`.
     pub by_q_cmd: &'a mut [f64],
-    /// What comes of velocities, if it is asked for.
+    /// Outputs of formulations that carry velocity; `None` if not wanted.
     pub velocities: Option<BatchVelocities<'a>>,
 }
 
-/// What comes out where velocity is carried over, `N` rows each.
+/// Outputs of formulations that carry velocity, `N` rows each.
 #[derive(Debug)]
 pub struct BatchVelocities<'a> {
-    /// Velocities at the end, `N × n_v`.
+    /// Velocities after the step, `N × n_v`.
     pub v_next: &'a mut [f64],
-    /// `∂q_next/∂v`, `N × n_v × n_v`; with weights the gradient by the velocity at the start, `N × n_v`.
+    /// `∂q_next/∂v`, `N × n_v × n_v`; with weights, the gradient with respect to the start
+    /// velocity, `N × n_v`.
     pub by_v: &'a mut [f64],
-    /// `∂v_next/∂q`, `∂v_next/∂v` and `∂v_next/∂q_cmd`, shaped as those of `q_next`; empty with weights.
+    /// `∂v_next/∂q`, `N × n_v × n_v`; empty with weights.
     pub v_by_q: &'a mut [f64],
-    /// See there.
+    /// `∂v_next/∂v`, `N × n_v × n_v`; empty with weights.
     pub v_by_v: &'a mut [f64],
-    /// See there.
+    /// `∂v_next/∂q_cmd`, `N × n_v × n_cmd_v`; empty with weights.
     pub v_by_q_cmd: &'a mut [f64],
 }
 
-/// How one sample went: where its step has no derivative in every direction, or why it has none.
+/// Result of one sample: the kinks of its step (points without a two-sided derivative), or an
+/// error.
 pub type DerivativeOutcome = Result<StepKinks, DerivativeError>;
 
-/// Where the results of a sample go.
+/// Output slices of one sample.
 struct Row<'a> {
     index: usize,
     q_next: &'a mut [f64],
@@ -78,7 +85,7 @@ struct Row<'a> {
     velocities: Option<BatchVelocities<'a>>,
 }
 
-/// Hands out an array in rows of so many entries.
+/// Returns a function that hands out successive rows of `width` entries of an array.
 fn split<'a>(all: &'a mut [f64], width: usize) -> impl FnMut() -> &'a mut [f64] {
     let mut rest = all;
     move || {
@@ -89,12 +96,15 @@ fn split<'a>(all: &'a mut [f64], width: usize) -> impl FnMut() -> &'a mut [f64] 
 }
 
 impl System {
-    /// Differentiates one step of every sample on `n_threads` threads and returns how each went; samples that the
-    /// observer left out are [`DerivativeError::NotPrepared`].
+    /// Differentiates one step of every sample on `n_threads` threads and returns the outcome of
+    /// each.
+    ///
+    /// A sample that was skipped because the observer stopped the batch has the error
+    /// [`DerivativeError::NotPrepared`].
     ///
     /// # Errors
     ///
-    /// [`StepError::Params`] and [`StepError::Length`] before anything is stepped.
+    /// [`StepError::Params`] and [`StepError::Length`], before any sample is stepped.
     pub fn differentiate_batch(
         &self,
         input: &DifferentiateBatch<'_>,
@@ -107,7 +117,7 @@ impl System {
         let n = input.n_samples;
         let (n_q, n_v, n_rate) = (self.model.n_q(), self.model.n_v(), self.n_cmd_v());
         let rows = if input.weights.is_some() { 1 } else { n_v };
-        // rows of velocities, none with weights
+        // number of rows of velocity derivatives per sample; none with weights
         let own = if input.weights.is_some() { 0 } else { n_v };
         self.check_lengths(input, &out)?;
         let BatchDerivatives { q_next, by_q, by_q_cmd, mut velocities } = out;
@@ -157,7 +167,7 @@ impl System {
                     own.set_warm_start(false);
                     own
                 });
-                // a panic takes its memory with it: the next sample gets new one
+                // a panic loses its memory: the next sample gets new memory
                 let done = catch_unwind(AssertUnwindSafe(|| {
                     *outcome = self.differentiate_sample(input, params, &mut own, row);
                     own
@@ -168,7 +178,7 @@ impl System {
         Ok(outcomes)
     }
 
-    /// That every array has the length that the others ask for.
+    /// Checks the length of every array.
     fn check_lengths(
         &self,
         input: &DifferentiateBatch<'_>,

@@ -1,16 +1,21 @@
-//! Cartesian stiffness: a spring and a damper between a frame F and the pose C that it is told.
+//! Cartesian stiffness: a spring and a damper between a frame F and its commanded pose C.
 //!
 //! ```text
 //! e = (log(R_WC R_WFᵀ), p_WC − p_WF)          w = K (e − s h J v) − D J v          J = frame Jacobian, s = 1
 //! P += s h² JᵀKJ + h JᵀDJ                     p += h JᵀK e
 //! ```
 //!
-//! `w` is the torque and the force on F at its origin, of the end of the step: the law of impedance controllers, so
-//! that at rest it is `K e` exactly, however large the turn between both. Within a step the turn is linearised by `J`,
-//! `log(R_C R_Fᵀ)` loses `h ω`; that is exact for a turn about the axis of `e`, and leads to the true equilibrium from
-//! anywhere as long as loads hold the frame less than 1.89 rad from its command (there `|1 − (θ/2)(cot(θ/2) + i)| = 1`).
-//! [`Integration::Midpoint`](crate::Integration::Midpoint) measures the turn of its second solve where the first one
-//! led, and puts the spring at `s` as it does springs of joints.
+//! `w` is the torque and force on F at its origin, at the end of the step. It is the law of
+//! impedance controllers: at rest it equals `K e` exactly, for any angle between F and C.
+//!
+//! Within a step the rotation error is linearised with `J`: `log(R_C R_Fᵀ)` decreases by `h ω`.
+//! This is exact for a rotation about the axis of `e`. Steps converge to the true equilibrium from
+//! any start if loads hold the frame less than 1.89 rad from its command, where `|1 −
+//! (θ/2)(cot(θ/2) + i)| = 1`.
+//!
+//! [`Integration::Midpoint`](crate::Integration::Midpoint) measures the rotation error of its
+//! second solve at the end of the first solve's motion. It evaluates the spring at `s`, as it does
+//! springs of joints.
 
 use crate::error::{StepError, SystemError};
 use crate::params::StepParams;
@@ -18,58 +23,64 @@ use quasistep_math::{Mat3, Pose, Quat, Vec3, symmetric_eigen};
 use quasistep_model::{Frame, Kinematics, Model, SpatialForce, Twist, left_jacobian_inverse};
 use std::ops::{Add, Mul, Sub};
 
-/// A symmetric 6 × 6 matrix over a displacement: rows and columns of the translation (N/m), then those of the rotation
-/// vector (N·m/rad); N/rad and N·m/m where they cross.
+/// A symmetric 6 × 6 matrix over a displacement. The first three rows and columns are the
+/// translation (N/m), the last three the rotation vector (N·m/rad). Units of the off-diagonal
+/// blocks are N/rad and N·m/m.
 pub type Matrix6 = [[f64; 6]; 6];
 
-/// Entries of a symmetric matrix may differ by this, relative to the largest one: digits that a file prints.
+/// Largest difference between mirrored entries of a symmetric matrix, relative to its largest
+/// entry. It allows for digits lost when a file is printed.
 const SYMMETRY_TOLERANCE: f64 = 1e-9;
 
-/// Eigenvalues may be negative by this, relative to the largest entry: rounding of a matrix that was multiplied out.
+/// Most negative eigenvalue that is accepted, relative to the largest entry. It allows for rounding
+/// of a matrix product.
 const EIGENVALUE_TOLERANCE: f64 = 1e-12;
 
-/// A quaternion of a command may be this far from unit length; it is normalised then.
+/// Largest deviation of a commanded quaternion from unit length. Within it, the quaternion is
+/// normalised.
 const UNIT_TOLERANCE: f64 = 1e-6;
 
-/// A spring and a damper between a frame and the pose that it is told.
+/// A spring and a damper between a frame F and its commanded pose C.
 ///
-/// Its command stands in `q_cmd` behind those of the joints: unit quaternion w, x, y, z, then the position, of C in the
-/// world; rates are (ω, velocity), and so is the effort, (torque, force) on the frame at its origin, in the world's axes.
+/// In `q_cmd` the command follows those of the joints: unit quaternion w, x, y, z of C in the
+/// world, then its position (m). The rates are (ω in rad/s, velocity in m/s) in world axes. The
+/// effort is (torque in N·m, force in N) on the frame at its origin, in world axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CartesianSpring {
-    /// Name for messages and columns.
+    /// Name in messages and column headers.
     pub name: String,
-    /// The frame that is pulled.
+    /// The frame F on which the spring acts.
     pub frame: Frame,
     /// Stiffness `K`, symmetric positive semidefinite.
     pub stiffness: Matrix6,
     /// Damping `D` against the frame's velocity, symmetric positive semidefinite, in N·s/m and N·m·s/rad.
     pub damping: Matrix6,
-    /// Axes of both matrices.
+    /// Axes in which both matrices are given.
     pub axes: SpringAxes,
 }
 
 /// Axes of the matrices of a [`CartesianSpring`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpringAxes {
-    /// Those of the command, which are the frame's where it sits on it: the stiffness of a tool.
+    /// Axes of the commanded pose C. At zero error these are the frame's own axes, as for the
+    /// stiffness of a tool.
     #[default]
     Command,
-    /// Those of the world.
+    /// Axes of the world.
     World,
 }
 
-/// The matrix, made symmetric to the last bit, if it is symmetric and positive semidefinite.
+/// Checks that a matrix is symmetric positive semidefinite and returns it exactly symmetric.
 ///
 /// # Errors
 ///
-/// What is wrong with it, in words.
+/// A description of what is wrong with the matrix.
 pub fn positive_semidefinite(m: &Matrix6) -> Result<Matrix6, String> {
     let entries = || (0..6).flat_map(|i| (0..6).map(move |j| (i, j)));
     let scale = entries().fold(0.0_f64, |most, (i, j)| most.max(m[i][j].abs()));
     for (i, j) in entries() {
         let (a, b) = (m[i][j], m[j][i]);
-        // written so that a NaN is refused
+        // written so that NaN fails
         if !((a - b).abs() <= SYMMETRY_TOLERANCE * scale && a.is_finite()) {
             return Err(format!(
                 "row {} column {} is {a} and row {} column {} is {b}; the matrix must be symmetric",
@@ -90,8 +101,10 @@ pub fn positive_semidefinite(m: &Matrix6) -> Result<Matrix6, String> {
     Ok(m)
 }
 
-/// `D = 2 ratio √K`: the damping that a mass of 1 kg and an inertia of 1 kg·m² have at this share of the critical one,
-/// as impedance controllers state it.
+/// Damping matrix `D = 2 ratio √K`.
+///
+/// `ratio` is the share of critical damping for a mass of 1 kg and an inertia of 1 kg·m², the
+/// convention of impedance controllers.
 pub fn damping_of_ratio(stiffness: &Matrix6, ratio: f64) -> Matrix6 {
     let (values, vectors) = symmetric_eigen(*stiffness);
     std::array::from_fn(|i| {
@@ -102,7 +115,8 @@ pub fn damping_of_ratio(stiffness: &Matrix6, ratio: f64) -> Matrix6 {
     })
 }
 
-/// What a frame does or feels: (angular velocity, velocity of its origin) or (torque, force at its origin), in W.
+/// A twist (angular velocity, velocity of the origin) or a wrench (torque, force at the origin), in
+/// W.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Six(pub Vec3, pub Vec3);
 
@@ -113,12 +127,12 @@ impl Six {
         self.0.dot(o.0) + self.1.dot(o.1)
     }
 
-    /// Both parts crossed with those of `o`, and added up.
+    /// Sum of the cross products of the two angular parts and of the two linear parts.
     fn cross(self, o: Self) -> Vec3 {
         self.0.cross(o.0) + self.1.cross(o.1)
     }
 
-    /// Both parts turned by a small rotation.
+    /// Both parts crossed with a small rotation vector: `by × part`.
     fn turned(self, by: Vec3) -> Self {
         Self(by.cross(self.0), by.cross(self.1))
     }
@@ -154,12 +168,12 @@ impl Mul<f64> for Six {
     }
 }
 
-/// A symmetric matrix over [`Six`]: rotation before translation, as twists are.
+/// A symmetric 6 × 6 matrix over [`Six`]: the rotation precedes the translation, as in twists.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Blocks([[Mat3; 2]; 2]);
 
 impl Blocks {
-    /// From translation before rotation.
+    /// Converts from the order translation, rotation.
     fn new(m: &Matrix6) -> Self {
         let block = |row: usize, column: usize| Mat3 {
             rows: [0, 1, 2].map(|i| Vec3::from([0, 1, 2].map(|j| m[row + i][column + j]))),
@@ -167,7 +181,7 @@ impl Blocks {
         Self([[block(3, 3), block(3, 0)], [block(0, 3), block(0, 0)]])
     }
 
-    /// This quantity in the axes that `R` turns its own into.
+    /// Expresses the matrix in the axes that the rotation `R` maps its own axes to.
     fn in_axes(&self, R: &Mat3) -> Self {
         Self(self.0.map(|row| row.map(|block| *R * block * R.transpose())))
     }
@@ -178,13 +192,14 @@ impl Blocks {
     }
 }
 
-/// A [`CartesianSpring`] of a system, checked.
+/// A validated [`CartesianSpring`] of a system.
 #[derive(Clone, Debug)]
 pub(crate) struct SpringOfFrame {
     pub given: CartesianSpring,
     K: Blocks,
     D: Blocks,
-    /// Fastest rate at which it relaxes on its own, in 1/s: infinite without damping.
+    /// Fastest relaxation rate of the spring against its own damper, in 1/s; infinite without
+    /// damping.
     rate: f64,
 }
 
@@ -222,30 +237,34 @@ impl SpringOfFrame {
     }
 }
 
-/// A spring in one step, in the world's axes.
+/// A Cartesian spring in one step, in world axes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pull {
     pub body: usize,
     /// Origin of the frame, in W.
     pub p_WF: Vec3,
-    /// `e`, in rad and m, such that `e − s h V` is the error at `s` if the frame moves with `V`.
+    /// `e`, in rad and m. If the frame moves with twist `V`, the error at `s` is `e − s h V`.
     pub error: Six,
-    /// `s`: where in the step it is evaluated, 1 at its end.
+    /// `s`: point of the step at which the spring is evaluated, 1 at its end.
     pub at: f64,
     K: Blocks,
     D: Blocks,
-    /// Matrices turn with the command.
+    /// True if the matrices rotate with the command.
     in_command: bool,
-    /// Columns of `J`, one per joint column on the way to the frame.
+    /// Columns of the frame Jacobian `J`: for each joint column on the path to the frame, its dof
+    /// and twist.
     pub columns: Vec<(usize, Six)>,
 }
 
-/// Springs of a step. `start` is the configuration that the step starts from, `kin` the one whose Jacobians it uses; `found`
-/// are the rates that the first of two solves has found. Commands stand at the end of `q_cmd` and of their rates `v_cmd`.
+/// Evaluates all Cartesian springs of a step.
+///
+/// `start` is the configuration at the start of the step; `kin` has the kinematics whose Jacobians
+/// are used. `found` holds the generalised velocity of the first solve when this is the second of
+/// two. Spring commands stand at the end of `q_cmd` and of its rates `v_cmd`.
 ///
 /// # Errors
 ///
-/// A quaternion that is none.
+/// A commanded quaternion does not have unit length.
 pub(crate) fn springs_at(
     springs: &[SpringOfFrame],
     model: &Model,
@@ -290,7 +309,7 @@ pub(crate) fn springs_at(
             let column = &kin.columns[index as usize];
             (column.dof as usize, Six(column.w_W, column.twist().at(X.translation)))
         }));
-        // the turn is measured where it is known to lead
+        // measure the rotation error at the end of the first solve's motion
         let turn = found.map_or(Vec3::ZERO, |v| out.velocity(v).0 * (out.at * h));
         let R_WF = Quat::from_rotation_vector(turn) * X_start.rotation;
         out.error = Six(
@@ -301,43 +320,45 @@ pub(crate) fn springs_at(
     Ok(())
 }
 
-/// What the change of a spring's force is made of, for one weight on its generalised force.
+/// Gradient of a weighted generalised force of a spring with respect to its inputs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpringGradient {
-    /// That by a small motion of the body.
+    /// Gradient with respect to a small motion of the body.
     pub motion: SpatialForce,
-    /// That by the body's twist.
+    /// Gradient with respect to the body's twist.
     pub twist: SpatialForce,
-    /// That by the command, its turn and its shift.
+    /// Gradient with respect to the command: rotation and translation.
     pub command: Six,
-    /// That by the time step, beside that of the impulse of a constant force.
+    /// Derivative with respect to the time step, without the term of the impulse of a constant force.
     pub time_step: f64,
 }
 
 impl Pull {
-    /// Velocity of the frame at rates `v`.
+    /// Twist of the frame at the generalised velocity `v`.
     pub fn velocity(&self, v: &[f64]) -> Six {
         self.columns.iter().fold(Six::ZERO, |sum, (dof, column)| sum + *column * v[*dof])
     }
 
-    /// Torque and force on the frame at its origin when it moves with `V`.
+    /// Torque and force on the frame at its origin when it moves with twist `V`.
     pub fn wrench(&self, V: Six, h: f64) -> Six {
         self.K.times(self.error - V * (self.at * h)) - self.D.times(V)
     }
 
-    /// Hands each dof and its share of the force of the spring `w` to `add`, in N or N·m.
+    /// Calls `add` with each dof and the generalised force (N or N·m) that the wrench `w` exerts on
+    /// it.
     pub fn generalised(&self, w: Six, mut add: impl FnMut(usize, f64)) {
         self.columns.iter().for_each(|(dof, column)| add(*dof, column.dot(w)));
     }
 
-    /// Hands entries of `s h² JᵀKJ + h JᵀDJ` to `add`, both triangles.
+    /// Calls `add` for every entry of `s h² JᵀKJ + h JᵀDJ`, both triangles.
     pub fn entries(&self, h: f64, mut add: impl FnMut(usize, usize, f64)) {
         for (k, (row, J)) in self.columns.iter().enumerate() {
             let resists = self.resists(*J, h) * h;
             for (l, (column, other)) in self.columns[..=k].iter().enumerate() {
                 let entry = other.dot(resists);
                 add(*row, *column, entry);
-                // both orders of a pair, also when a mimic joint gives them the same dof
+                // both orders of a pair are added, even if a mimic joint maps both columns to one
+                // dof
                 if l != k {
                     add(*column, *row, entry);
                 }
@@ -345,24 +366,26 @@ impl Pull {
         }
     }
 
-    /// `(s h K + D) V`: what the force loses with the velocity.
+    /// `(s h K + D) V`: decrease of the force due to the twist `V`.
     fn resists(&self, V: Six, h: f64) -> Six {
         self.K.times(V) * (self.at * h) + self.D.times(V)
     }
 
-    /// The pull at the start of the step, `K e`.
+    /// Wrench of the spring at the start of the step, `K e`.
     pub fn pull(&self) -> Six {
         self.K.times(self.error)
     }
 
-    /// The force as one on its body.
+    /// The spring's wrench as a spatial force on its body.
     pub fn on_body(&self, V: Six, h: f64) -> SpatialForce {
         let w = self.wrench(V, h);
         SpatialForce::at(self.p_WF, w.1, w.0)
     }
 
-    /// Change of the impulse `h w` on its body as the body moves by `moves`, its twist `V` changes by `dV`, the command by
-    /// `dC` and the step by `dh`; the part `dh w` is left out. Of a step with `s = 1`.
+    /// Change of the impulse `h w` on the body, for a step with `s = 1`.
+    ///
+    /// The body moves by `moves`, its twist `V` changes by `dV`, the command by `dC` and the time
+    /// step by `dh`. The term `dh w` is left out.
     pub fn change(
         &self,
         moves: Twist,

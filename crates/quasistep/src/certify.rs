@@ -1,4 +1,4 @@
-//! Stage 8: the certificate, from physical forces and geometry alone.
+//! Stage 8: the certificate, computed only from physical forces and geometry.
 
 use crate::certificate::Certificate;
 use crate::error::StepError;
@@ -10,26 +10,26 @@ use crate::report::{JointForce, StepMethod, StepReport, SupportForce};
 use crate::system::{DampingOn, Role, System};
 use crate::workspace::Workspace;
 
-/// Sum of the forces on every dof, in N or N·m, and the largest of them.
+/// Sum of the forces on every dof, in N or N·m, and the largest force in it.
 struct Balance<'a> {
     on_dofs: &'a mut [f64],
     largest: f64,
 }
 
 impl Balance<'_> {
-    /// A force along one dof.
+    /// Adds a force on one dof.
     fn add(&mut self, dof: usize, force: f64) {
         self.on_dofs[dof] += force;
         self.see(force);
     }
 
-    /// The size of a force that is in the sum.
+    /// Raises the force scale to the size of a force that is in the sum.
     fn see(&mut self, force: f64) {
         self.largest = self.largest.max(force.abs());
     }
 }
 
-/// Raises `worst` to a residual; one that is NaN wins.
+/// Sets `worst` to the larger of `worst` and `residual`; NaN counts as largest.
 fn raise(worst: &mut f64, residual: f64) {
     if !(residual <= *worst) {
         *worst = residual;
@@ -37,10 +37,11 @@ fn raise(worst: &mut f64, residual: f64) {
 }
 
 impl System {
-    /// Fills effort and certificate of the report, and refuses a step that is not certified.
+    /// Fills effort and certificate of the report.
     ///
-    /// Every residual is rebuilt from reported quantities: contact forces through the contact
-    /// Jacobians, springs and dampers from `v`, weight and wrenches from the load.
+    /// Every residual is recomputed from reported quantities: contact forces through the contact
+    /// Jacobians, springs and dampers from `v`, weight and wrenches from the load. Returns an error
+    /// if the step is not certified.
     pub(crate) fn certify(
         &self,
         work: &mut Workspace,
@@ -61,7 +62,7 @@ impl System {
         self.add_limits_and_damping(report, &mut balance);
         let undissipated =
             self.certify_joint_friction((load, h), report, &mut balance, &mut certificate);
-        // without mass in the cost it subtracts nothing
+        // a formulation without mass in its cost subtracts nothing here
         let momentum = problem.subtract_inertia(load, &report.v, h, balance.on_dofs);
         balance.see(Certificate::ROUNDING * momentum);
         add_springs_of_frames(load, report, h, &mut balance);
@@ -113,7 +114,8 @@ impl System {
         }
     }
 
-    /// Friction of joints, whether it is within its bounds; returns what it falls short of the largest dissipation, in J.
+    /// Checks that joint friction is within its bounds. Returns how far its dissipation is below
+    /// the maximum, in J.
     fn certify_joint_friction(
         &self,
         (load, h): (&Load, f64),
@@ -154,7 +156,8 @@ impl System {
         undissipated
     }
 
-    /// Prescribed joints have no rows: where they move their friction is known.
+    /// Adds friction of prescribed joints. They have no rows; where they move, their friction is
+    /// known.
     fn add_known_friction(&self, load: &Load, report: &mut StepReport) {
         for (dof, _) in self.commanded_dofs().filter(|(dof, _)| self.is_prescribed(*dof)) {
             let (bound, v) = (load.friction[dof], report.v[dof]);
@@ -179,7 +182,7 @@ impl System {
         report.supports.sort_unstable_by_key(|s| s.body);
     }
 
-    /// Efforts of drives; those of prescribed dofs are known once the forces of constraints are.
+    /// Adds efforts of drives. Efforts of prescribed dofs follow once constraint forces are known.
     fn add_drives(&self, load: &Load, report: &mut StepReport, h: f64, balance: &mut Balance<'_>) {
         report.effort.clear();
         report.saturated.clear();
@@ -193,7 +196,7 @@ impl System {
             let limit = actuator.effort_limit[k];
             let stretch = load.dq_cmd[dof] - load.spring_at[dof] * h * report.v[dof];
             let wanted = actuator.stiffness[k] * stretch;
-            // the rounding of a small difference of two long distances is no error
+            // rounding of a small difference of two long distances must not count as a residual
             let distances =
                 load.dq_cmd[dof].abs() + (load.spring_at[dof] * h * report.v[dof]).abs();
             balance.see(Certificate::ROUNDING * actuator.stiffness[k] * distances);
@@ -211,7 +214,7 @@ impl System {
         }
     }
 
-    /// A prescribed motion takes whatever force it needs.
+    /// Adds the efforts of prescribed dofs, which balance all other forces.
     fn add_prescribed(&self, report: &mut StepReport, balance: &mut Balance<'_>) {
         for (dof, cmd) in self.commanded_dofs().filter(|(dof, _)| self.is_prescribed(*dof)) {
             let effort = -balance.on_dofs[dof];
@@ -229,7 +232,7 @@ fn add_springs_of_frames(load: &Load, report: &StepReport, h: f64, balance: &mut
     }
 }
 
-/// Forces of contacts, whether they are in their cones, and whether their gaps are what the rows promise.
+/// Checks contact forces against their cones and gaps against the promise of their rows.
 fn certify_contacts(
     work: &Workspace,
     params: &StepParams,
@@ -255,9 +258,10 @@ fn certify_contacts(
         }
         balance.see(contact.normal_force);
 
-        // the box holds along each tangent on its own
+        // the box bounds friction along each tangent separately
         let sliding = match params.formulation.cone {
-            // of friction alone: the normal force has rounding along them, which no friction of zero holds
+            // uses friction alone: a rounding part of the normal force along the tangents would
+            // violate `mu = 0`
             Cone::Box => {
                 let [t1, t2] = [row.t1, row.t2].map(|t| contact.friction_force_W.dot(t).abs());
                 t1.max(t2)
@@ -267,7 +271,8 @@ fn certify_contacts(
         let lacking = contact.normal_force_needed(sliding) - contact.normal_force;
         raise(&mut certificate.cone_violation, lacking);
         raise(&mut certificate.cone_violation, -contact.normal_force);
-        // the row promises phi + h v_n ≥ 0, or for an overlap the bounded recovery, less what gives way
+        // the row guarantees phi + h v_n ≥ 0 less compliance; with an overlap, the bounded recovery
+        // instead
         let gives = row.friction.compliance * contact.normal_force;
         let promised = contact.phi - h * row.gap_offset(params) - gives;
         certificate.penetration = certificate.penetration.max(promised - contact.phi_next);

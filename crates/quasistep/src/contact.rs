@@ -5,11 +5,12 @@
 //! w_i = W_i v,   W_i = [n r1 r2]ᵀ (W_B − W_A),     their relative angular velocity, Tracy (2)
 //! ```
 //!
-//! `W` is kept for contacts that resist turning only.
+//! `W` is stored only for contacts that resist turning.
 //!
-//! The points of a flat contact that rubs as an area have their own normal rows and one friction: their tangential rows are
-//! those of the area's centre of pressure, at the lever `d` along `t1`, `t2`, and their spin radius is the area's. As the cones
-//! of all its points are alike but for their normal forces, their sum is the cone of the whole force:
+//! A flat contact with the friction law of an area has one normal row per point and one shared
+//! friction force. The tangential rows of its points are those of the area's centre of pressure, at
+//! the lever arm `d` along `t1`, `t2`. The spin radius is the area's. All points have the same cone
+//! except for the normal force, so the sum of their cones is the cone of the total force:
 //!
 //! ```text
 //! v_t1 − d_2 w_n,   v_t2 + d_1 w_n,   ‖(lambda_t/mu, lambda_spin/mu_spin)‖ ≤ Σ lambda_n
@@ -34,22 +35,25 @@ use std::ops::Range;
 /// Rounding leaves about 1e-32; a real lever arm of a micrometre gives 1e-12.
 pub(crate) const PLANAR_TOLERANCE: f64 = 1e-20;
 
-/// Rounding of an entry of a Jacobian, as a share of its terms: four units in the last place of the three products that it is the
-/// sum of. Without it flat boxes without mass and friction slide along slopes of 1e-19.
+/// Rounding of an entry of a Jacobian, relative to its terms: four units in the last place, for a
+/// sum of three products. Without this threshold, flat boxes without mass and friction slide along
+/// slopes of 1e-19.
 const RATE_ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// Normals of an area differ by no more than this.
+/// Largest difference between the unit normals of the points of one area.
 const FLAT: f64 = 1e-9;
-/// Share of the distance of points from one another that is across their normal below which they are no area.
+/// If the distances between points are along their normal but for this share, the points do not
+/// form an area.
 const SPREAD: f64 = 1e-9;
-/// Share of its spin radius by which the centre of an area may be off that of its loads. The motion is off by less than that
-/// share, for the loads follow from weight and pushes and hardly from where friction acts.
+/// Tolerance on the centre of friction of an area: its distance from the centre of pressure,
+/// relative to the spin radius. The error of the motion is smaller than this share, since loads
+/// depend on weight and pushes and hardly on the centre of friction.
 const SETTLED: f64 = 1e-3;
 
-/// How many tangent directions a contact can move along, or turn about.
+/// Number of tangent directions along which a contact can move, or axes about which it can turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tangents {
-    /// None: motion along the normal only.
+    /// No tangent direction: motion along the normal only.
     None,
     /// Along `t1` only.
     Line,
@@ -63,42 +67,45 @@ pub(crate) struct ContactRow {
     pub near: NearPoint,
     pub t1: Vec3,
     pub t2: Vec3,
-    /// The world axis that `t1` is normal to, of tangents that follow from the normal alone.
+    /// World axis to which `t1` is perpendicular, if the tangents are computed from the normal
+    /// alone.
     pub fixed_by: Option<Vec3>,
     pub tangents: Tangents,
     pub friction: Friction,
-    /// How the contact can turn, if it resists that.
+    /// Axes about which the contact can turn, if it resists turning.
     pub turning: Option<Turning>,
-    /// The area that it is a point of, if that can spin.
+    /// Index of the area to which the point belongs, if that area can spin.
     pub area: Option<u32>,
-    /// From the contact to the centre of its area, along `t1` and `t2`, in m; 0 without one.
+    /// Vector from the contact to the centre of its area, along `t1` and `t2`, in m; 0 without an
+    /// area.
     pub lever: [f64; 2],
     /// Range of this contact's columns in [`ContactRows`].
     pub first: u32,
     pub last: u32,
 }
 
-/// Directions that a contact can turn about.
+/// Axes about which a contact can turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turning {
-    /// Does it turn about its normal?
+    /// True if the bodies can turn about the normal.
     pub spins: bool,
-    /// Across the normal: about neither, `r1`, or both.
+    /// Axes across the normal about which the bodies can turn: none, `r1`, or both.
     pub rolls: Tangents,
     pub r1: Vec3,
     pub r2: Vec3,
-    /// First of its columns of `W` in [`ContactRows`], one per column of `J`.
+    /// First column of `W` of this contact in [`ContactRows`]; there is one per column of `J`.
     first: u32,
 }
 
-/// A flat contact that rubs as an area.
+/// A flat contact whose friction follows the law of an area.
 #[derive(Clone, Debug)]
 pub(crate) struct AreaAt {
-    /// Its rows.
+    /// Rows of its points.
     pub points: Range<usize>,
-    /// Where it rubs, in the plane of its tangents, seen from its first point.
+    /// Centre of friction in the plane of the tangents, relative to the area's first point.
     pub centre: Centre,
-    /// True if that is the centre of its loads, false if that of uniform pressure.
+    /// True if `centre` is the centre of pressure of the loads, false if it assumes uniform
+    /// pressure.
     pub follows: bool,
 }
 
@@ -109,16 +116,16 @@ pub(crate) type Columns = Vec<(usize, [f64; 3])>;
 #[derive(Debug, Default)]
 pub(crate) struct ContactRows {
     pub rows: Vec<ContactRow>,
-    /// In the order of their points.
+    /// Areas, in the order of their points.
     pub areas: Vec<AreaAt>,
     /// Flat contacts on a foundation, in the order of their points.
     pub beds: Vec<Bed>,
     pub dofs: Vec<u32>,
-    /// Entries are in m/s per unit rate of the dof.
+    /// Columns `[J_n, J_t1, J_t2]`, in m/s per unit rate of the dof.
     pub columns: Vec<[f64; 3]>,
     /// Columns `[W_n, W_r1, W_r2]` of contacts that resist turning, in rad/s per unit rate.
     turns: Vec<[f64; 3]>,
-    /// Scratch: position of a dof's column in the contact at hand, or `u32::MAX`.
+    /// Scratch: position of a dof's column in the current contact, or `u32::MAX`.
     slot: Vec<u32>,
 }
 
@@ -151,8 +158,8 @@ impl ContactRows {
         self.dofs[range].iter().map(|&d| d as usize).zip(turns)
     }
 
-    /// `W v` of one contact: relative angular velocity about `n`, `r1`, `r2`, in rad/s; zero for one
-    /// that does not resist turning.
+    /// `W v` of one contact: relative angular velocity about `n`, `r1`, `r2`, in rad/s. Zero if the
+    /// contact does not resist turning.
     pub fn angular_velocity(&self, row: &ContactRow, v: &[f64]) -> [f64; 3] {
         let mut out = [0.0; 3];
         let Some(turning) = &row.turning else { return out };
@@ -164,12 +171,14 @@ impl ContactRows {
         out
     }
 
-    /// Rebuilds all rows from the near points of `scan`. Only round cones have the law of an area: pyramids rub on its points.
+    /// Rebuilds all rows from the near points of `scan`. Only round cones use the law of an area;
+    /// pyramids have friction at each point.
     pub fn update(&mut self, system: &System, scan: &Scan, cone: Cone, axes: TangentAxes) {
         self.rebuild(system, scan, cone, axes, true);
     }
 
-    /// As [`update`](Self::update), with the corners of what is on a foundation in place of its points.
+    /// Variant of [`update`](Self::update) that uses the corners of a contact on a foundation
+    /// instead of its integration points.
     pub fn update_corners(&mut self, system: &System, scan: &Scan, cone: Cone) {
         self.rebuild(system, scan, cone, TangentAxes::Motion, false);
     }
@@ -217,7 +226,7 @@ impl ContactRows {
         }
     }
 
-    /// Rows of the points of a foundation.
+    /// Adds the rows of the points of a foundation.
     fn push_bed(
         &mut self,
         system: &System,
@@ -237,7 +246,8 @@ impl ContactRows {
         self.beds.push(bed);
     }
 
-    /// With `edges` of pyramids whose directions follow from the normal alone.
+    /// Adds the rows of one pair. `edges` is given for pyramids whose directions are computed from
+    /// the normal alone.
     fn push_pair(
         &mut self,
         system: &System,
@@ -249,7 +259,7 @@ impl ContactRows {
     ) {
         for near in pair {
             let first = self.dofs.len();
-            // normals of an area are one but for rounding
+            // the normals of an area's points are equal up to rounding
             let n = if is_area { pair[0].point.n_AB_W } else { near.point.n_AB_W };
             let a = system.geoms[near.geom_a as usize].body;
             let b = system.geoms[near.geom_b as usize].body;
@@ -275,7 +285,7 @@ impl ContactRows {
                 Turning { spins, rolls, r1, r2, first: from as u32 }
             });
             let tangents = if is_area && turning.is_some_and(|t| t.spins) {
-                // which way it moves hangs on its centre
+                // the directions of motion depend on the centre, which may still change
                 Tangents::Plane
             } else {
                 let columns = &mut self.columns[first..];
@@ -297,8 +307,8 @@ impl ContactRows {
         }
     }
 
-    /// Has the rows from `first` on, points of an area, rub as under uniform pressure. One that cannot spin rubs alike wherever
-    /// its friction acts, and is left as it is.
+    /// Places the friction of an area, whose points are the rows from `first` on, at its centroid.
+    /// An area that cannot spin is left unchanged, since its friction is the same for any centre.
     fn press_evenly(&mut self, first: usize) {
         let points = first..self.rows.len();
         if !self.rows[first..].iter().all(|row| row.turning.is_some_and(|t| t.spins)) {
@@ -311,19 +321,20 @@ impl ContactRows {
         self.place_friction(self.areas.len() - 1);
     }
 
-    /// The outline of an area in the plane of its tangents, seen from its first point.
+    /// Outline of an area in the plane of its tangents, relative to its first point, in m.
     pub fn outline(&self, points: &Range<usize>) -> Area {
         Area::around(points.clone().map(|k| self.place(points.start, k)))
     }
 
-    /// Point `k` of an area in the plane of its tangents, seen from its first point.
+    /// Position of point `k` of an area in the plane of its tangents, relative to its first point,
+    /// in m.
     pub fn place(&self, first: usize, k: usize) -> [f64; 2] {
         let row = &self.rows[first];
         let r = self.rows[k].near.p_W() - row.near.p_W();
         [r.dot(row.t1), r.dot(row.t2)]
     }
 
-    /// Has the points of an area rub at its centre.
+    /// Moves the friction rows of an area's points to its centre.
     fn place_friction(&mut self, area: usize) {
         let AreaAt { points, centre, .. } = self.areas[area].clone();
         for k in points.clone() {
@@ -345,8 +356,8 @@ impl ContactRows {
         }
     }
 
-    /// Has areas rub about the centre of the loads that their points have in `contacts`, the answer to these rows; true if that
-    /// may change the answer.
+    /// Moves the friction of areas to the centres of pressure of the solution `contacts`. Returns
+    /// true if the solution may change.
     pub fn follow_loads(&mut self, contacts: &[ContactReport]) -> bool {
         let mut changed = false;
         for area in 0..self.areas.len() {
@@ -358,12 +369,13 @@ impl ContactRows {
         changed
     }
 
-    /// True if an area would follow these loads.
+    /// True if [`follow_loads`](Self::follow_loads) would move the centre of an area.
     pub fn would_follow(&self, contacts: &[ContactReport]) -> bool {
         (0..self.areas.len()).any(|area| self.moved_centre(area, contacts).is_some())
     }
 
-    /// The centre of the loads on an area, if friction about it may be another one.
+    /// Centre of pressure of an area, if its friction may differ from that about the present
+    /// centre.
     fn moved_centre(&self, area: usize, contacts: &[ContactReport]) -> Option<Centre> {
         let points = &self.areas[area].points;
         let contacts = &contacts[points.clone()];
@@ -371,7 +383,8 @@ impl ContactRows {
         self.differs(area, &centre, contacts).then_some(centre)
     }
 
-    /// Has areas rub about the centre of the loads that their points have in `contacts`, ascending by pair and feature.
+    /// Moves the friction of areas to the centres of pressure of `contacts`, which are sorted by
+    /// pair and feature.
     pub fn expect_loads(&mut self, contacts: &[ContactReport]) {
         for area in 0..self.areas.len() {
             let points = self.areas[area].points.clone();
@@ -393,7 +406,8 @@ impl ContactRows {
         self.place_friction(area);
     }
 
-    /// The centre of pressure of the loads on points of an area, the first of which is 0; `None` without load.
+    /// Centre of pressure for the loads on the points of an area, where `load(0)` is that of the
+    /// first point; `None` without load.
     fn loaded_centre(&self, points: &Range<usize>, load: impl Fn(usize) -> f64) -> Option<Centre> {
         let (mut at, mut sum) = ([0.0; 2], 0.0);
         for k in points.clone() {
@@ -404,7 +418,8 @@ impl ContactRows {
         (sum > 0.0).then(|| self.outline(points).pressed_at(at.map(|x| x / sum)))
     }
 
-    /// True if friction about another centre is not that of `contacts`, the answer at the points of an area.
+    /// True if friction about `centre` would differ from the friction in `contacts`, the solution
+    /// at the points of an area.
     fn differs(&self, area: usize, centre: &Centre, contacts: &[ContactReport]) -> bool {
         let AreaAt { points, centre: old, .. } = &self.areas[area];
         let row = &self.rows[points.start];
@@ -418,7 +433,7 @@ impl ContactRows {
         if contacts.iter().any(|c| c.mode == ContactMode::Slide) {
             return true;
         }
-        // what sticks goes on sticking if the new law holds its friction
+        // a sticking area keeps sticking if its force and torque are within the new cone
         let (mut force, mut torque, mut load) = (Vec3::ZERO, 0.0, 0.0);
         for (k, c) in points.clone().zip(contacts) {
             let (place, f) = (self.place(points.start, k), c.friction_force_W);
@@ -430,7 +445,7 @@ impl ContactRows {
         (force.norm() / mu).hypot(torque / (mu * radius)) > load * (1.0 - SETTLED)
     }
 
-    /// True if impacts that give back do work, with the velocity `v_start` before them.
+    /// True if impacts with restitution add energy. `v_start` is the velocity before the impacts.
     pub fn gain_energy(&self, report: &StepReport, v_start: &[f64]) -> bool {
         if report.contacts.iter().all(|c| c.rebound == 0.0) {
             return false;
@@ -439,7 +454,7 @@ impl ContactRows {
         for (row, contact) in self.rows.iter().zip(&report.contacts) {
             let f = contact.force_W();
             let torque = contact.torque_about_centre_W();
-            // impulses work with the mean of the velocities before and after
+            // an impulse does work at the mean of the velocities before and after it
             for v in [v_start, &report.v] {
                 let [v_n, v_1, v_2] = self.velocity(row, v);
                 let slides = f.dot(row.t1) * v_1 + f.dot(row.t2) * v_2;
@@ -455,8 +470,9 @@ impl ContactRows {
         work > Certificate::RELATIVE_TOLERANCE * size
     }
 
-    /// Takes the distances of rows built in the middle of a step back to its start: those of
-    /// `start` where it has the same point, else back along the motion `v` of half a step.
+    /// Converts the distances of rows built in the middle of a step to the start of the step. A
+    /// point that also exists in `start` takes its distance from there; others are moved back along
+    /// the motion `v` for half a step.
     pub fn rewind(&mut self, start: &Scan, v: &[f64], half: f64) {
         let key = |p: &NearPoint| (p.geom_a, p.geom_b, p.point.feature);
         for k in 0..self.rows.len() {
@@ -486,7 +502,7 @@ impl ContactRows {
         for &index in system.model.path(body) {
             let column = &scan.kin.columns[index as usize];
             let velocity = (column.v_Wo_W + column.w_W.cross(p_WC)) * sign;
-            // bodies without mass would move far along a lever arm or a slope that is rounding
+            // rounding errors of a lever arm or a slope would move bodies without mass far
             let clear =
                 |rate: f64, terms: f64| if rate.abs() > RATE_ROUNDING * terms { rate } else { 0.0 };
             let turns = column.w_W.max_abs();
@@ -502,7 +518,7 @@ impl ContactRows {
                     self.turns.push(turn());
                 }
             } else {
-                // both bodies hang on this dof: their velocities subtract
+                // if both bodies depend on this dof, their velocities are subtracted
                 let slot = *slot as usize;
                 add(&mut self.columns[basis.columns_from + slot], entry);
                 if let Some(from) = basis.turns_from {
@@ -513,7 +529,8 @@ impl ContactRows {
     }
 }
 
-/// True if points lie beside one another, and not all above one another along their normal, as those of an upright edge do.
+/// True if points are spread across their normal, not only along it as those of an upright edge
+/// are.
 fn is_spread(points: &[NearPoint]) -> bool {
     let (first, n) = (points[0].p_W(), points[0].point.n_AB_W);
     let apart = |p: &NearPoint| p.p_W() - first;
@@ -522,18 +539,18 @@ fn is_spread(points: &[NearPoint]) -> bool {
     most(&|r| (r - n * r.dot(n)).norm()) > SPREAD * most(&|r| r.norm())
 }
 
-/// Axes of a contact, and where its columns begin.
+/// Axes of a contact, and the positions of its first columns.
 struct Basis {
     axes: [Vec3; 3],
     columns_from: usize,
-    /// `None` for a contact that does not resist turning.
+    /// First column of `W`; `None` for a contact that does not resist turning.
     turns_from: Option<usize>,
 }
 
-/// Share of the normal's squared norm across the x axis below which that axis tells no tangent.
+/// Share of the normal's squared norm across the x axis below which x does not define a tangent.
 const ALONG_X: f64 = 1e-12;
 
-/// The axis `a` of [`TangentAxes::Normal`].
+/// World axis `a` of [`TangentAxes::Normal`].
 fn axis_for(n: Vec3, edges: u32) -> Vec3 {
     if edges == 2 && n.y * n.y + n.z * n.z > ALONG_X {
         return Vec3::X;
@@ -551,8 +568,9 @@ fn unit_across(a: Vec3, n: Vec3) -> Vec3 {
     a.cross(n).try_normalize().unwrap_or_else(|| n.any_orthogonal())
 }
 
-/// Turns the tangents of a contact that moves in one plane so that `t1` lies in that plane, unless they are `fixed`; alike the
-/// axes of one that rolls about one line.
+/// Rotates the tangents of a contact that moves in one plane so that `t1` lies in that plane,
+/// unless they are `fixed`. The axes of a contact that rolls about one line are treated in this way
+/// too.
 fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3, fixed: bool) -> Tangents {
     // Gram matrix of the two tangent rows
     let (mut g11, mut g12, mut g22) = (0.0, 0.0, 0.0);
@@ -570,18 +588,18 @@ fn align_tangents(columns: &mut [[f64; 3]], t1: &mut Vec3, t2: &mut Vec3, fixed:
     if fixed {
         return Tangents::Plane;
     }
-    // the direction that moves, if there is only one, is the larger column of the Gram matrix
+    // if only one direction moves, it is the larger column of the Gram matrix
     let (mut c, mut s) = if g11 >= g22 { (g11, g12) } else { (g12, g22) };
     let norm = c.hypot(s);
     c /= norm;
     s /= norm;
-    // motion across it, summed directly: a determinant would lose it in rounding
+    // motion across this direction, summed directly: rounding would hide it in a determinant
     let across: f64 = columns.iter().map(|k| (c * k[2] - s * k[1]).powi(2)).sum();
     if across > PLANAR_TOLERANCE * trace {
         return Tangents::Plane;
     }
     let direction = *t1 * c + *t2 * s;
-    // one sense for good: the largest component is positive
+    // fix the sign: the largest component is positive
     let largest =
         (0..3).fold(0, |m, k| if direction[k].abs() > direction[m].abs() + 1e-9 { k } else { m });
     if direction[largest] < 0.0 {

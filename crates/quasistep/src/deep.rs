@@ -1,18 +1,21 @@
-//! End of stage 3: overlaps that nothing can open along their normal are opened along another one.
+//! End of stage 3: an overlap that no motion can open along its normal gets another normal.
 //!
-//! A body deep in the corner of a box is nearest to one of its faces. If nothing can move along that face's normal, as
-//! with a slider along the face, its gap row demands what no motion gives, and the step would have no answer:
+//! The nearest face of a box to a body deep in one of its corners may be the wrong one. If nothing
+//! can move along that face's normal, as with a slider along the face, the gap row cannot be
+//! satisfied and the step has no solution:
 //!
 //! ```text
 //! J_n v = 0 for every v,      max(phi/h, −max_recovery_speed) + J_n v_known < 0
 //! ```
 //!
-//! Such a pair gets the patch of the least shift along the velocities that its bodies can have against one another
-//! ([`contact_patch_along`](quasistep_geometry::NarrowPhase::contact_patch_along)): geometry knows the ways out, only the
-//! hall knows who can go them. All other pairs keep their points, to the bit.
+//! Such a pair gets the contact patch with the smallest separating translation along the relative
+//! velocities that its bodies can have
+//! ([`contact_patch_along`](quasistep_geometry::NarrowPhase::contact_patch_along)). All other pairs
+//! keep their points bit for bit.
 //!
-//! Friction can wedge what could part, too: an arm that swings along a face hardly moves along its normal. Where rows have
-//! no answer every overlap is given its way out, before that is an error.
+//! Friction can also block a separation: an arm that swings along a face hardly moves along its
+//! normal. If the rows have no solution, every overlap therefore gets the normal of a possible
+//! separation before an error is returned.
 
 use crate::contact::{Columns, ContactRow, ContactRows, PLANAR_TOLERANCE};
 use crate::error::StepError;
@@ -25,21 +28,24 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use quasistep_math::Vec3;
 
-/// Motion in a step that is none, in m: an overlap of rounding, as a cart on its rails has, is not deep.
+/// Motion within a step below this, in m, is rounding. An overlap of this size, such as a cart on
+/// its rails has, is not treated as deep.
 const NONE: f64 = 1e-12;
-/// Most times that a pair is asked for. Ways are those of a point of the patch; where bodies turn, another patch has others.
+/// Largest number of attempts for one pair. Relative velocities are those at one point of the
+/// patch; if bodies rotate, a new patch has different ones.
 const MAX_ROUNDS: usize = 4;
 
-/// A pair of geoms that is to be opened.
+/// A pair of geoms that has to separate.
 struct Deep {
     pair: (u32, u32),
-    /// Relative velocities that its bodies can have at the contact.
+    /// Relative velocities that the bodies can have at the contact.
     ways: Vec<Vec3>,
 }
 
 impl System {
-    /// Solves the rows of the step: with what is stuck opened and, if they have no answer as they are, with all that
-    /// overlaps opened. What no other normal opens stays as it is, with all others, and the error is that of before.
+    /// Solves the rows of the step. Overlaps that no motion opens get another normal first. If the
+    /// rows still have no solution, all overlaps do. An overlap that no other normal opens stays as
+    /// it is, with all other pairs, and the first error is returned.
     pub(crate) fn solve_opened(
         &self,
         params: &StepParams,
@@ -70,7 +76,8 @@ impl System {
         })
     }
 
-    /// Opens what no motion of the variables can open along its normal.
+    /// Gives another normal to overlaps that no motion of the variables can open along the present
+    /// one.
     fn open_stuck(&self, params: &StepParams, place: Where, work: &mut Workspace) {
         let mut stuck = self.stuck(params, &work.contacts, &work.load, &mut work.columns);
         if stuck.is_empty() {
@@ -91,7 +98,8 @@ impl System {
         self.update_contacts(params, place, work);
     }
 
-    /// Pairs that must part, at the first of their points that must.
+    /// Overlapping pairs whose gap rows require a separation, each at the first point that requires
+    /// one.
     fn overlapping(&self, params: &StepParams, contacts: &ContactRows, load: &Load) -> Vec<Deep> {
         let of_pair = contacts.rows.chunk_by(|x, y| pair(x) == pair(y));
         let first =
@@ -110,7 +118,7 @@ impl System {
         let mut stuck = Vec::new();
         for rows in contacts.rows.chunk_by(|x, y| pair(x) == pair(y)) {
             let mut demanding = rows.iter().filter(|row| demands(params, contacts, load, row));
-            // rows that one and the same dof opens and closes
+            // rows that one dof opens on one side and closes on the other
             let mut sole: Option<(usize, bool)> = None;
             let found = demanding.find(|row| match self.openers(contacts, load, row, memory) {
                 Openers::None => true,
@@ -127,7 +135,7 @@ impl System {
         stuck
     }
 
-    /// The variables that open a contact.
+    /// Variables that open a contact.
     fn openers(
         &self,
         contacts: &ContactRows,
@@ -145,7 +153,8 @@ impl System {
         })
     }
 
-    /// Columns of a contact over dofs that move as forces demand, those that follow from others in terms of these.
+    /// Columns of a contact over free dofs. Dependent dofs are replaced by the independent dofs
+    /// that they follow.
     fn free_columns(
         &self,
         contacts: &ContactRows,
@@ -160,7 +169,7 @@ impl System {
         load.reduction.put(out);
     }
 
-    /// The pair of a contact, with its relative velocities for a unit rate of each variable, in m/s.
+    /// The pair of a contact, with its relative velocity for a unit rate of each variable, in m/s.
     fn deep(&self, contacts: &ContactRows, load: &Load, row: &ContactRow) -> Deep {
         let n = row.near.point.n_AB_W;
         let mut columns = Columns::new();
@@ -171,7 +180,7 @@ impl System {
     }
 }
 
-/// True if the gap row must have something move apart, whatever is prescribed.
+/// True if prescribed motion alone violates the gap row, so that other dofs must open the contact.
 fn demands(params: &StepParams, contacts: &ContactRows, load: &Load, row: &ContactRow) -> bool {
     if row.near.point.phi >= 0.0 || row.friction.compliance > 0.0 {
         return false;
@@ -192,14 +201,14 @@ fn scan_at(place: Where, work: &mut Workspace) -> &mut Scan {
     }
 }
 
-/// Gives all pairs their first points again.
+/// Restores the original contact points of all pairs.
 fn close(system: &System, place: Where, work: &mut Workspace) {
     let Workspace { scan, scan_mid, meetings, timer, .. } = work;
     let scan = if place == Where::Start { scan } else { scan_mid };
     scan.close(system, meetings, timer);
 }
 
-/// Variables that open a contact.
+/// Which variables open a contact.
 enum Openers {
     None,
     One { dof: usize, forwards: bool },
@@ -207,7 +216,7 @@ enum Openers {
 }
 
 impl Openers {
-    /// Those among columns over dofs that move as forces demand.
+    /// Finds the opening variables among columns over free dofs.
     fn among<'a, I: Iterator<Item = (usize, &'a [f64; 3])>>(columns: impl Fn() -> I) -> Self {
         let all: f64 = columns().map(|(_, c)| c.iter().map(|x| x * x).sum::<f64>()).sum();
         let mut openers = columns()

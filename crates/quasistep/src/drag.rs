@@ -1,4 +1,4 @@
-//! What the drag of the relaxation time takes of the weight of bodies.
+//! Drag of the relaxation time, as a share of each body's weight.
 
 use crate::formulation::problem::Problem;
 use crate::params::{Inertia, StepParams};
@@ -7,7 +7,7 @@ use crate::system::System;
 use quasistep_math::Vec3;
 use quasistep_model::{Kinematics, Twist};
 
-/// Least share of its weight that a body's drag is reported from.
+/// Smallest share of its weight at which a body's drag is reported.
 const LEAST: f64 = 0.01;
 
 /// Memory of the measurement.
@@ -18,8 +18,8 @@ pub(crate) struct Drag {
 }
 
 impl Drag {
-    /// Fills [`StepReport::drags`]: of bodies with mass, `ε ‖v‖/(h g)` at their centres, with the velocity `v` that passive
-    /// dofs give them and the scale `ε` of their mass.
+    /// Fills [`StepReport::drags`] for bodies with mass: `ε ‖v‖/(h g)` at the centre of mass. `v`
+    /// is the velocity due to passive dofs, `ε` the scale of the body's mass.
     pub fn measure(
         &mut self,
         system: &System,

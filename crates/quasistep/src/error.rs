@@ -8,23 +8,23 @@ pub enum SystemError {
     /// The kinematic model was refused.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// Something is missing, out of range or of the wrong length; the text says what.
+    /// A part of the definition is missing, out of range or of the wrong length.
     #[error("{what}: {seen}; {rule}")]
     Definition {
-        /// The thing concerned, by name.
+        /// Name of the part.
         what: String,
-        /// What was seen.
+        /// Value found.
         seen: String,
-        /// What would be valid.
+        /// Values that are valid.
         rule: String,
     },
 }
 
-/// A step parameter breaks its rule.
+/// A step parameter has an invalid value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("step parameter `{name}` is {seen}; it must be {rule}")]
 pub struct ParamError {
-    /// Field of [`StepParams`](crate::StepParams).
+    /// Name of the field of [`StepParams`](crate::StepParams).
     pub name: &'static str,
     /// Value seen.
     pub seen: String,
@@ -32,7 +32,7 @@ pub struct ParamError {
     pub rule: String,
 }
 
-/// A pair of bodies and how far they overlap.
+/// A pair of bodies and the depth of their overlap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairDepth {
     /// Body A, `model/link`.
@@ -43,7 +43,7 @@ pub struct PairDepth {
     pub depth: f64,
 }
 
-/// A step was not taken. The state is exactly as it was before the call.
+/// A step was not taken. The state is unchanged.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum StepError {
@@ -51,85 +51,87 @@ pub enum StepError {
     Params(ParamError),
     /// Caller's mistake: a vector does not fit this system.
     Length {
-        /// Which vector.
+        /// Name of the vector.
         what: &'static str,
-        /// Its length.
+        /// Length found.
         got: usize,
-        /// The length it must have.
+        /// Length required.
         want: usize,
     },
     /// Caller's mistake: a number is NaN, infinite or no valid configuration.
     Value {
-        /// Which number, by name.
+        /// Name of the number.
         what: String,
-        /// What is wrong with it.
+        /// Reason why the number is invalid.
         why: String,
     },
-    /// The world's answer: without inertia, nothing balances the load on these bodies.
+    /// Not an error of the caller: without inertia, nothing balances the load on these bodies.
     Unsupported {
-        /// Names of the bodies that could move without end.
+        /// Names of the bodies whose motion is unbounded.
         bodies: Vec<String>,
-        /// Names of the dofs along which they move, with their share of the motion.
+        /// Names of the dofs along which they move, each with its component of the motion.
         direction: Vec<(String, f64)>,
     },
-    /// The world's answer: no motion satisfies these contacts and limits together.
+    /// Not an error of the caller: no motion satisfies these contacts and limits together.
     Infeasible {
-        /// The pairs that exclude one another, deepest first.
+        /// The conflicting pairs, deepest first.
         pairs: Vec<PairDepth>,
-        /// Joints whose limits take part.
+        /// Joints whose limits are part of the conflict.
         joints: Vec<String>,
-        /// True if gaps alone contradict one another: something is crushed. False with the convex step, whose
-        /// friction cones take part.
+        /// True if gap rows alone are infeasible, so that something is crushed. False with the
+        /// convex step, whose friction cones are part of the conflict.
         crushed: bool,
     },
-    /// The world's answer, of exact Coulomb friction: gaps and forces can each be met, but not together;
-    /// every way in which the contacts may be open, stick or slip is refuted.
+    /// Not an error of the caller, only with exact Coulomb friction: gap rows and force balance can
+    /// each be satisfied, but not together. Every combination of open, sticking and sliding
+    /// contacts is refuted.
     Jammed {
-        /// The pairs that take part, deepest first.
+        /// The pairs involved, deepest first.
         pairs: Vec<PairDepth>,
-        /// Joints whose limits take part.
+        /// Joints whose limits are involved.
         joints: Vec<String>,
     },
-    /// Neither a solution nor a proof that there is none was found: with exact Coulomb friction, or within the work that
-    /// the step may take.
+    /// The solver found neither a solution nor a proof that there is none. Possible with exact
+    /// Coulomb friction, or if the step's work limit is reached.
     Undecided {
-        /// Convex programs solved.
+        /// Number of convex programs solved.
         convex: u32,
-        /// Pivots of Lemke's method.
+        /// Number of pivots of Lemke's method.
         pivots: u32,
-        /// Multiply-adds of the program that is undecided.
+        /// Work spent on the undecided program, in multiply-adds.
         work: u64,
-        /// True if [`StepParams::work_limit`](crate::StepParams::work_limit) ended it.
+        /// True if the solver stopped because of
+        /// [`StepParams::work_limit`](crate::StepParams::work_limit).
         limited: bool,
     },
-    /// The world's answer: constraints cannot be kept.
+    /// Not an error of the caller: the constraints cannot be satisfied.
     Constraints {
-        /// Names of the constraints that take part.
+        /// Names of the constraints involved.
         names: Vec<String>,
-        /// Why not, in words.
+        /// Reason, as text.
         why: String,
     },
-    /// The step's rows do not keep a pair apart, or push where it does not touch, and the step may not be taken in
-    /// substeps, or these do not help.
+    /// The step's linear rows would let a pair overlap, or push it apart across a gap, and substeps
+    /// are disabled or do not help.
     Overlap {
-        /// The pair; a negative depth is the gap over which it would push.
+        /// The pair. A negative depth is the gap across which it would be pushed.
         pair: PairDepth,
-        /// When, from the start of the step, in s.
+        /// Time from the start of the step, in s.
         time: f64,
-        /// Up to this time the motion is right, in s: a step of that size would do. 0 if none would.
+        /// Largest step that would be valid, in s; 0 if none.
         size: f64,
     },
-    /// The solver stopped early, or its answer did not pass the certificate.
+    /// The solver stopped early, or its solution did not pass the certificate.
     NotSolved {
         /// Pivots and iterations used.
         iterations: u32,
-        /// Which residual failed and by how much.
+        /// Name and size of the residual that failed.
         why: String,
     },
 }
 
 impl StepError {
-    /// True if the step was well posed and has no solution, or none was found: another formulation may
+    /// True if the step was well posed and no solution exists or was found. Another formulation may
     /// have one.
     pub(crate) fn is_about_friction(&self) -> bool {
         !matches!(
@@ -179,7 +181,7 @@ impl fmt::Display for StepError {
                 write!(
                     f,
                     "; move the bodies apart, slow the prescribed motion, or drive it by stiffness{}",
-                    // the relaxation forbids to slide at one height
+                    // the convex relaxation cannot slide at constant height
                     if *crushed { "" } else { ", or take `step.friction: exact`" }
                 )
             }
@@ -247,7 +249,7 @@ impl fmt::Display for StepError {
 /// Pairs with their depths, and joints at their limits.
 fn list(f: &mut fmt::Formatter<'_>, pairs: &[PairDepth], joints: &[String]) -> fmt::Result {
     let in_words = |pair: &PairDepth| {
-        // a nanometre is rounding on any robot's scale
+        // overlaps below a nanometre are reported as touching
         let how = if pair.depth.abs() < 1e-9 {
             "touch".to_owned()
         } else if pair.depth > 0.0 {
@@ -261,7 +263,7 @@ fn list(f: &mut fmt::Formatter<'_>, pairs: &[PairDepth], joints: &[String]) -> f
     if joints.is_empty() { Ok(()) } else { write!(f, "; with the limits of {}", quoted(joints)) }
 }
 
-/// Dofs and their shares of a motion.
+/// Lists dofs with their components of a motion.
 pub(crate) fn shares(direction: &[(String, f64)]) -> String {
     few(direction, |(name, d)| format!("{name} {d:+.2}"), ", ")
 }
@@ -270,12 +272,12 @@ pub(crate) fn quoted(names: &[String]) -> String {
     few(names, |n| format!("`{n}`"), ", ")
 }
 
-/// Most that a sentence names; of more it says how many.
+/// Largest number of names in an error message. Further names are counted.
 const NAMED: usize = 8;
 
-/// The first few of `all` in words; the values have the rest.
+/// Text with the first few entries of `all`. The error's fields hold the full list.
 pub(crate) fn few<T>(all: &[T], words: impl Fn(&T) -> String, between: &str) -> String {
-    // one more costs no more room than to say that there is one
+    // one further name is written out, since the count would take as much room
     let count = if all.len() > NAMED + 1 { NAMED } else { all.len() };
     let named = all[..count].iter().map(words).collect::<Vec<_>>().join(between);
     if count < all.len() { format!("{named} and {} more", all.len() - count) } else { named }

@@ -1,15 +1,19 @@
-//! Commands so far from the scene that digits of the motion are lost.
+//! Commands so far from the scene that the motion loses significant digits.
 
 use crate::system::System;
 use quasistep_model::{JointKind, WORLD};
 
-/// At this many sizes of the scene a number has three digits left of what happens there.
+/// At a coordinate of this many scene sizes, three significant digits remain for motion within the
+/// scene.
 const LOST_DIGITS: f64 = 1e12;
 
 impl System {
-    /// By entry of `q_cmd`, what its size must stay below, or digits of the motion are lost: 1e12 times the size of the scene,
-    /// in m, or 1e12 rad; infinite for parts of quaternions. The size of the scene is that of its largest shape, without
-    /// half-spaces, or of its longest link; 1 m without both.
+    /// Bound on the magnitude of each entry of `q_cmd`, beyond which the motion loses significant
+    /// digits.
+    ///
+    /// The bound is 1e12 times the size of the scene, in m, for translations, 1e12 rad for angles,
+    /// and infinite for parts of quaternions. The size of the scene is that of its largest shape,
+    /// without half-spaces, or of its longest link; 1 m without both.
     pub fn farthest_commands(&self) -> &[f64] {
         &self.farthest
     }

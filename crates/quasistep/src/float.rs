@@ -1,27 +1,31 @@
-//! Contacts that push because convex friction makes them float, and for nothing else.
+//! Finds contacts that push only because convex friction keeps the bodies apart.
 
 use crate::params::StepParams;
 use crate::report::{ContactReport, StepMethod, StepReport};
 use crate::system::{Role, System};
 use quasistep_math::Vec3;
 
-/// Share of [`StepParams::max_overlap`] up to which a height counts as none: 1 µm by default. Ten times more would miss the clearance of
-/// a tight peg, 10 µm.
+/// Share of [`StepParams::max_overlap`] below which a gap counts as zero: 1 µm by default. A value
+/// ten times larger would miss the clearance of a tight peg, 10 µm.
 const LEAST: f64 = 1e-3;
-/// Normal forces on a body cancel where at most this share of the sum of their sizes is left. Of a body that slides on another and carries its
-/// own weight all of it is left, of one between two walls next to nothing.
+/// Normal forces on a body cancel if their resultant is at most this share of the sum of their
+/// magnitudes. The share is 1 for a body that slides on another and carries its own weight. It is
+/// near 0 for a body between two walls.
 const CANCELLED: f64 = 0.1;
 
-/// Memory of the search: of each body the sum of its normal forces in W, and of their sizes, in N.
+/// Memory of the search: for each body, the sum of its normal forces in W, and of their magnitudes,
+/// in N.
 #[derive(Debug, Default)]
 pub(crate) struct Floats {
     load: Vec<(Vec3, f64)>,
 }
 
 impl Floats {
-    /// Marks contacts as [`artificial`](ContactReport::artificial): they push across a gap, and so do others from
-    /// the other side, such that normal forces on each body that can move cancel. No such body could come down to close the gaps.
-    /// A body that slides on another floats, too, and its weight remains.
+    /// Marks contacts as [`artificial`](ContactReport::artificial).
+    ///
+    /// Such contacts push across gaps from opposite sides, and the normal forces on each movable
+    /// body cancel, so that no body could move to close the gaps. A body that slides on another
+    /// also floats, but its normal force balances its weight, so it is not marked.
     pub fn mark(&mut self, system: &System, params: &StepParams, report: &mut StepReport) {
         if !matches!(report.method, StepMethod::Convex(_)) {
             return;

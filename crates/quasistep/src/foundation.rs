@@ -1,13 +1,16 @@
-//! A flat contact on an elastic foundation (Winkler 1867): pressure `k d` where it is pressed in by `d`.
+//! A flat contact on an elastic foundation (Winkler 1867): pressure `k d` at indentation `d`.
 //!
-//! Points in the area stand for it, each with the share `a_i` of the area that it carries: a contact that gives way by
-//! `1/(k a_i)` per newton and rubs on its own. Pressure follows load and tilt, and friction follows pressure. The points are those
-//! of a rule of degree three on triangles between the corners and their mean (centre 9/20, middles of sides 2/15 each, corners
-//! 1/20 each), so that force, moments and stiffness against tilt are exact as long as the whole area presses, and an edge
-//! or a corner on which a body stands is among them. With `k → ∞` it is the rigid contact with the pressure that is linear over
-//! the area.
+//! Integration points represent the area. Point `i` carries the part `a_i` of the area: its
+//! compliance is `1/(k a_i)` and it has its own friction cone. Pressure follows load and tilt, and
+//! friction follows pressure.
 //!
-//! Points are sums of corners with fixed weights: they move as these do.
+//! The points are those of a rule of degree three on triangles between the corners and their mean
+//! (centre 9/20, midpoints of sides 2/15 each, corners 1/20 each). Force, moments and tilt
+//! stiffness are therefore exact as long as the whole area is loaded. Edges and corners on which a
+//! body may stand are among the points. The limit `k → ∞` is the rigid contact with a pressure that
+//! is linear over the area.
+//!
+//! Points are fixed linear combinations of the corners, so they move with the corners.
 
 use crate::scan::{NearPoint, PointKind};
 use quasistep_geometry::{ContactMotion, ContactPoint, MotionMap};
@@ -15,39 +18,41 @@ use quasistep_math::{Mat3, Vec3};
 use std::f64::consts::PI;
 use std::ops::Range;
 
-/// Corners from which on a polygon whose corners are on a circle, but for this share of its radius, stands for the disc.
+/// A polygon with at least this many corners, all on a circle, is treated as a disc.
 const RIM: usize = 12;
 const ROUND: f64 = 1e-6;
-/// Share of an area's squared size below which it is a line.
+/// Relative squared size below which an area counts as a line.
 const THIN: f64 = 1e-9;
 
-/// A point of a foundation.
+/// An integration point of a foundation.
 #[derive(Clone, Debug)]
 struct BedPoint {
-    /// The corners that it is the sum of, with their weights.
+    /// Corners and weights of which the point is a linear combination.
     of: Vec<(usize, f64)>,
-    /// The area that it carries, in m².
+    /// Area that the point carries, in m².
     share: f64,
-    /// Share of each triangle, by its first corner.
+    /// Share of each triangle that the point carries; a triangle is named by its first corner.
     triangles: Vec<(usize, f64)>,
 }
 
-/// A flat contact on a foundation: its points.
+/// A flat contact on a foundation: its integration points.
 #[derive(Debug)]
 pub(crate) struct Bed {
-    /// Corners among the near points of the scan.
+    /// Range of the corners among the near points of the scan.
     pub corners: Range<usize>,
-    /// Its rows.
+    /// Range of its contact rows.
     pub rows: Range<usize>,
     points: Vec<BedPoint>,
-    /// Corners around the area, seen against the normal.
+    /// Corners in order around the area, seen against the normal.
     around: Vec<usize>,
-    /// Factor of areas and, squared, of distances from the mean: 1, or what a disc is more than its corners.
+    /// Ratio of a disc's area to its polygon's; 1 if not a disc. Distances from the mean scale with
+    /// its square root.
     stretch: f64,
 }
 
 impl Bed {
-    /// The bed of a flat contact with these corners; `None` if they are no area.
+    /// Foundation points of a flat contact with these corners; `None` if the corners do not span an
+    /// area.
     pub fn new(corners: &[NearPoint], first: usize) -> Option<Self> {
         let n = corners.len();
         if n < 3 || corners.iter().any(|c| c.kind != PointKind::Patch) {
@@ -100,7 +105,8 @@ impl Bed {
         }
     }
 
-    /// Adds a point with these weights of corners, the rest of the mean, and shares of triangles.
+    /// Adds a point with the given weights of corners and shares of triangles. The remaining weight
+    /// goes to the mean of the corners.
     fn push(&mut self, areas: &[f64], corners: &[(usize, f64)], triangles: &[(usize, f64)]) {
         let n = areas.len();
         let share: f64 = triangles.iter().map(|(i, share)| share * areas[*i]).sum();
@@ -119,7 +125,7 @@ impl Bed {
         self.points.push(BedPoint { of, share: share * self.stretch, triangles });
     }
 
-    /// Its points as near points of the pair, and the area that each carries, in m².
+    /// Integration points as near points of the pair, each with the area that it carries, in m².
     pub fn near<'a>(
         &'a self,
         corners: &'a [NearPoint],
@@ -137,8 +143,9 @@ impl Bed {
         })
     }
 
-    /// How its points move, given how its corners do, and how the logarithms of their areas change by a turn and a shift
-    /// at B's point. `p_WCb`: B's point of each.
+    /// Motion of the integration points, and the change of the logarithms of their areas with a
+    /// rotation and a translation at B's witness point, for a given motion of the corners. `p_WCb`
+    /// is B's witness point of each.
     pub fn motions(
         &self,
         corners: &[NearPoint],
@@ -162,7 +169,7 @@ impl Bed {
                 for (k, weight) in &point.of {
                     add(&mut sum, &seen[*k], *weight);
                 }
-                // ∂/∂arm of 1/2 n · (arm_i × arm_{i+1}), and less its mean
+                // ∂/∂arm of 1/2 n · (arm_i × arm_{i+1}), minus its mean
                 let mut by_corner = vec![Vec3::ZERO; n];
                 for (i, share) in &point.triangles {
                     let [a, b] = [*i, (*i + 1) % n].map(|k| self.around[k]);
@@ -186,8 +193,9 @@ impl Bed {
     }
 }
 
-/// From the motions of near points to those of rows: points of foundations come in place of their corners. Returns how the
-/// logarithms of their areas change, for each row, or nothing where there are none. `p_WCb`: B's point of each row.
+/// Converts motions of near points to motions of contact rows: points of foundations replace their
+/// corners. Returns the change of the logarithm of each row's area, or an empty list without
+/// foundations. `p_WCb` is B's witness point of each row.
 pub(crate) fn to_rows(
     beds: &[Bed],
     p_WCb: &[Vec3],
@@ -219,9 +227,10 @@ fn mean(points: impl Iterator<Item = Vec3>, n: usize) -> Vec3 {
     points.fold(Vec3::ZERO, |sum, p| sum + p) * (1.0 / n as f64)
 }
 
-/// A motion told by the shift of B at another point, from which this contact is at `r`.
+/// Expresses a contact motion, given by the translation of B at one point, at another point. `r` is
+/// the contact's position relative to the latter.
 fn seen_from(of: &ContactMotion, r: Vec3) -> ContactMotion {
-    // the shift there is v + w × r
+    // the translation at the other point is v + w × r
     let carried = Mat3::from_columns(Vec3::AXES.map(|w| w.cross(r)));
     let map = |m: &MotionMap| MotionMap { turn: m.turn + m.shift * carried, shift: m.shift };
     ContactMotion {

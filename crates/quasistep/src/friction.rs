@@ -1,8 +1,8 @@
-//! Friction of surfaces, and what two surfaces make of theirs.
+//! Friction of surfaces, and its combination for pairs of surfaces.
 
 use crate::error::SystemError;
 
-/// Friction of one surface; pairs combine theirs, see [`Friction`].
+/// Friction of one surface. Pairs combine two surfaces, see [`Friction`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Surface {
     /// Coefficient of sliding friction, ≥ 0.
@@ -11,30 +11,34 @@ pub struct Surface {
     pub mu_spin: f64,
     /// Torque across the normal per normal force, in m, ≥ 0.
     pub mu_roll: f64,
-    /// Radius of the patch that this surface makes of a point contact, in m, ≥ 0: gives a pair the
-    /// `mu_spin` of [`Friction::spin_of_patch`].
+    /// Radius of the contact patch that this surface forms at a contact point, in m, ≥ 0. It gives
+    /// a pair the `mu_spin` of [`Friction::spin_of_patch`].
     pub patch_radius: f64,
-    /// How its flat contacts rub.
+    /// Friction law of flat contacts.
     pub patch: Patch,
-    /// Share of the normal speed of an impact that it gives back, from 0 to 1; read by
+    /// Coefficient of restitution, from 0 to 1. Read by
     /// [`Motion::Dynamic`](crate::Motion::Dynamic).
     pub restitution: f64,
-    /// How far it gives way under a contact point per normal force, in m/N, ≥ 0; 0 is rigid. Of a pair the sum of both.
+    /// Compliance at a contact point, in m/N, ≥ 0; 0 is rigid. The compliances of a pair add up.
     pub compliance: f64,
-    /// Pressure per depth with which it carries flat contacts, in N/m³, ≥ 0; 0 for none. Of a pair both in series.
+    /// Modulus of the elastic foundation, pressure per indentation, in N/m³, ≥ 0; 0 for none. The
+    /// moduli of a pair act in series.
     pub foundation: f64,
 }
 
-/// How a flat contact of several points rubs.
+/// Friction law of a flat contact with several points.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Patch {
-    /// As the area between its points does under uniform pressure: one law for tangential force and spin about the centre
-    /// of pressure, Goyal, Ruina and Papadopoulos 1991; see [`Friction::mu_spin`] for the spin radius. Where the load is off the
-    /// area's centroid, the pressure is uniform on the part of the area that is symmetric about the load (Meyerhof 1953).
-    /// With [`Cone::Round`](crate::Cone::Round); pyramids have no such law and rub on its corners.
+    /// One friction law for the area between the points, under uniform pressure: tangential force
+    /// and spin torque about the centre of pressure share one ellipsoid (Goyal, Ruina and
+    /// Papadopoulos 1991). See [`Friction::mu_spin`] for the spin radius. If the load is off the
+    /// centroid, the pressure is uniform on the part of the area that is symmetric about the load
+    /// (Meyerhof 1953). Used with [`Cone::Round`](crate::Cone::Round); pyramids have friction at
+    /// each corner.
     #[default]
     Area,
-    /// As its points do, each on its own, under whatever loads they share: the model of the papers.
+    /// An independent friction cone at each point, under any distribution of loads among the
+    /// points: the model of the papers.
     Corners,
 }
 
@@ -59,57 +63,61 @@ impl Surface {
     }
 }
 
-/// Friction of a pair of surfaces: how large a force and which torques a normal force can hold.
+/// Friction of a pair of surfaces: bounds on the tangential force and torques per normal force.
 ///
 /// ```text
 /// ‖(lambda_t/mu, lambda_spin/mu_spin, lambda_roll/mu_roll)‖ ≤ lambda_n
 /// ```
 ///
-/// with round cones; a pyramid has edges along each direction and sums the shares. A coefficient
-/// of 0 leaves its force or torque out. Of a flat contact that rubs as an area `lambda_spin` is about its centre of pressure.
+/// This is the law of round cones. A pyramid has edges along each direction and adds the terms. A
+/// coefficient of 0 removes its force or torque. For a flat contact with the law of an area,
+/// `lambda_spin` is about the centre of pressure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Friction {
-    /// Of sliding, ≥ 0.
+    /// Coefficient of sliding friction, ≥ 0.
     pub mu: f64,
-    /// Of spinning about the normal, in m, ≥ 0: Tracy (7). Of a contact in an area that says nothing itself `mu` times the mean
-    /// distance of the area from its centre: 2/3 R of a disc, 0.3826 a of a square.
+    /// Spin torque about the normal per normal force, in m, ≥ 0: Tracy (7). For an area without a
+    /// value of its own it is `mu` times the mean distance of the area from its centre: 2/3 R for a
+    /// disc, 0.3826 a for a square.
     pub mu_spin: f64,
-    /// Of rolling: turning about an axis across the normal, in m, ≥ 0.
+    /// Torque of rolling friction, about axes across the normal, per normal force, in m, ≥ 0.
     pub mu_roll: f64,
-    /// How a flat contact rubs.
+    /// Friction law of flat contacts.
     pub patch: Patch,
-    /// Share of the normal speed of an impact that is given back.
+    /// Coefficient of restitution.
     pub restitution: f64,
-    /// How far both give way under a contact point per normal force, in m/N; of a point of a foundation by its share of the area.
+    /// Compliance of both surfaces together, in m/N. For a point of a foundation it follows from
+    /// the point's area.
     pub compliance: f64,
-    /// Modulus of the foundation that carries flat contacts, in N/m³; 0 for none. Their points rub each on its own.
+    /// Modulus of the elastic foundation under flat contacts, in N/m³; 0 for none. Each point of a
+    /// foundation has its own friction cone.
     pub foundation: f64,
-    /// True if `mu_spin` is the pair's own, and not that of its area.
+    /// True if `mu_spin` is given for the pair, false if it is computed from the area.
     pub spin_is_given: bool,
 }
 
 impl Friction {
-    /// `2/3 mu R`, in m: the torque per normal force that a disc of radius `R` under even pressure
-    /// resists spinning with.
+    /// `2/3 mu R`, in m: spin torque per normal force of a disc of radius `R` under uniform
+    /// pressure.
     pub fn spin_of_patch(mu: f64, radius: f64) -> f64 {
         2.0 / 3.0 * mu * radius
     }
 
-    /// True if a single point of the pair resists turning.
+    /// True if a single contact point of the pair resists turning.
     pub(crate) fn resists_turning(&self) -> bool {
         self.mu_spin > 0.0 || self.mu_roll > 0.0
     }
 
-    /// True if several points of the pair in one plane rub as one area.
+    /// True if several coplanar points of the pair have the friction law of an area.
     pub(crate) fn is_of_area(&self) -> bool {
         self.mu > 0.0 && self.patch == Patch::Area && self.foundation == 0.0
     }
 }
 
-/// How the coefficient of sliding friction of a pair follows from its two surfaces.
+/// Rule that combines the sliding friction coefficients of two surfaces.
 ///
-/// `mu_spin`, `mu_roll`, `patch_radius` and `restitution` of a pair are the larger of its two: one soft pad makes
-/// the patch. It rubs on its corners if one of the two does.
+/// For `mu_spin`, `mu_roll`, `patch_radius` and `restitution` a pair takes the larger value, since
+/// one soft pad is enough to form a patch. [`Patch::Corners`] of either surface takes precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairFriction {
     /// `2 a b / (a + b)`, as Drake does; 0 if both are 0.
@@ -126,7 +134,7 @@ pub enum PairFriction {
 }
 
 impl PairFriction {
-    /// The coefficient of a pair whose surfaces have `a` and `b`.
+    /// Coefficient of a pair whose surfaces have the coefficients `a` and `b`.
     pub fn combine(self, a: f64, b: f64) -> f64 {
         match self {
             Self::HarmonicMean if a + b > 0.0 => 2.0 * a * b / (a + b),
@@ -150,7 +158,7 @@ impl PairFriction {
         let corners = a.patch == Patch::Corners || b.patch == Patch::Corners;
         let patch = own.patch.unwrap_or(if corners { Patch::Corners } else { Patch::Area });
         let mu_roll = own.mu_roll.unwrap_or(a.mu_roll.max(b.mu_roll));
-        // 0 says nothing: a point without torsional friction, or that of the area
+        // 0 means no value: a point without torsional friction, or the spin radius of the area
         let spin_is_given = mu_spin > 0.0;
         let restitution = own.restitution.unwrap_or(a.restitution.max(b.restitution));
         let compliance = own.compliance.unwrap_or(a.compliance + b.compliance);
@@ -162,26 +170,26 @@ impl PairFriction {
     }
 }
 
-/// What a pair of shapes has of its own; what is `None` follows from the surfaces.
+/// Friction values set for one pair of shapes. Fields that are `None` follow from the surfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrictionException {
     /// The pair, as indices of shapes.
     pub pair: (usize, usize),
-    /// See [`Surface`].
+    /// See [`Surface::mu`].
     pub mu: Option<f64>,
-    /// See [`Surface`]; wins over a patch.
+    /// See [`Surface::mu_spin`]; takes precedence over `patch_radius`.
     pub mu_spin: Option<f64>,
-    /// See [`Surface`].
+    /// See [`Surface::mu_roll`].
     pub mu_roll: Option<f64>,
-    /// See [`Surface`].
+    /// See [`Surface::patch_radius`].
     pub patch_radius: Option<f64>,
-    /// See [`Surface`].
+    /// See [`Surface::patch`].
     pub patch: Option<Patch>,
-    /// See [`Surface`].
+    /// See [`Surface::restitution`].
     pub restitution: Option<f64>,
-    /// See [`Surface`].
+    /// See [`Surface::compliance`].
     pub compliance: Option<f64>,
-    /// See [`Surface`].
+    /// See [`Surface::foundation`].
     pub foundation: Option<f64>,
 }
 
@@ -199,9 +207,9 @@ impl FrictionException {
         self.restitution.map_or(Ok(()), |v| valid_share("restitution", v))
     }
 
-    /// What `later` says, and where it says nothing, this.
+    /// Values of `later`, where set, and values of `self` elsewhere.
     fn overridden_by(&self, later: &Self) -> Self {
-        // a patch that comes after a number replaces it
+        // a later patch radius replaces an earlier spin coefficient
         let spin = later.mu_spin.or(self.mu_spin.filter(|_| later.patch_radius.is_none()));
         Self {
             pair: later.pair,
@@ -230,12 +238,13 @@ fn valid_share(name: &str, value: f64) -> Result<(), String> {
 pub(crate) struct FrictionTable {
     rule: PairFriction,
     surfaces: Vec<Surface>,
-    /// Pairs with something of their own, the smaller index first, ascending.
+    /// Friction of pairs with values of their own, smaller index first, in ascending order.
     exceptions: Vec<((u32, u32), Friction)>,
 }
 
 impl FrictionTable {
-    /// The table of `surfaces`, named by `name`; of several exceptions for a pair the later wins.
+    /// Builds the table of `surfaces`; `name` names a surface. If a pair has several exceptions,
+    /// the last takes precedence.
     pub fn new(
         rule: PairFriction,
         surfaces: Vec<Surface>,

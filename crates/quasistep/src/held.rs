@@ -1,34 +1,35 @@
-//! What holds bodies and joints together beside the joints of the tree: constraints as they are given, and checked.
-//! How a step has them is told in `constraint/mod.rs`.
+//! Constraints beside the joints of the kinematic tree: their definition and its validation.
+//! `constraint/mod.rs` describes their treatment in a step.
 
 use crate::error::SystemError;
 use quasistep_math::Vec3;
 use quasistep_model::{Frame, Kinematics, Model, WORLD};
 use std::ops::Range;
 
-/// Rows that no motion satisfies may be off by this without being a contradiction, in m and rad: digits that files print.
+/// Tolerance on inconsistent constraint rows that no motion can satisfy, in m and rad. It allows
+/// for digits lost when files are printed.
 pub(crate) const CLOSED: f64 = 1e-5;
 
-/// What holds bodies or joints together beside the joints of the tree.
+/// A constraint between bodies or joints, beside the joints of the kinematic tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
     /// Name for messages and reports.
     pub name: String,
-    /// What it holds.
+    /// Kind of the constraint, with its frames or joints.
     pub kind: ConstraintKind,
 }
 
-/// What a [`Constraint`] holds.
+/// Kinds of a [`Constraint`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConstraintKind {
-    /// The origins of two frames stay together: three rows. Either body may be the world.
+    /// Holds the origins of two frames together: three rows. Either body may be the world.
     Connect {
         /// Frame on body A; its axes do not matter.
         a: Frame,
         /// Frame on body B; its axes do not matter.
         b: Frame,
     },
-    /// Two frames stay together, with their axes: six rows.
+    /// Holds two frames together with their axes: six rows.
     Weld {
         /// Frame on body A.
         a: Frame,
@@ -37,15 +38,16 @@ pub enum ConstraintKind {
     },
     /// `Σ c_i q_i = offset` over joints with one dof: one row.
     Coupling {
-        /// Index of the body whose joint it is, and its factor `c_i`, in 1/m or 1/rad times the unit of `offset`.
+        /// Index of the body whose joint is meant, and its factor `c_i`, in 1/m or 1/rad times the
+        /// unit of `offset`.
         terms: Vec<(usize, f64)>,
-        /// The sum.
+        /// Right-hand side of the coupling.
         offset: f64,
     },
 }
 
 impl Constraint {
-    /// Indices of the bodies that it holds, or whose joints it couples.
+    /// Indices of the bodies that the constraint holds, or whose joints it couples.
     pub fn bodies(&self) -> Vec<usize> {
         match &self.kind {
             ConstraintKind::Connect { a, b } | ConstraintKind::Weld { a, b } => {
@@ -67,30 +69,31 @@ impl ConstraintKind {
     }
 }
 
-/// A [`Constraint`] of a system, checked.
+/// A validated [`Constraint`] of a system.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub given: Constraint,
-    /// Its rows among those of all constraints.
+    /// Range of its rows among the rows of all constraints.
     pub rows: Range<usize>,
-    /// Joint columns on the way to both bodies, which carry them together.
+    /// Number of leading joint columns shared by the paths to both bodies. They move both together.
     pub shared: usize,
-    /// Of a coupling: dof, index in `q` and factor of each joint, those that follow another one in terms of that.
+    /// Terms of a coupling: dof, index in `q` and factor. A mimic joint is expressed by the joint
+    /// that it follows.
     pub terms: Vec<(usize, usize, f64)>,
     pub offset: f64,
 }
 
-/// Constraints that share variables, and these: one elimination.
+/// Constraints that share variables. Each group is eliminated separately.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Group {
-    /// All three ascending.
+    /// The lists of this group; all three are ascending.
     pub constraints: Vec<usize>,
     pub dofs: Vec<usize>,
     pub rows: Vec<usize>,
 }
 
 impl Held {
-    /// Checks a constraint of `model`, whose first row is `row`.
+    /// Validates a constraint of `model`, whose first row is `row`.
     pub fn new(given: Constraint, model: &Model, row: usize) -> Result<Self, SystemError> {
         let what = || format!("constraint `{}`", given.name);
         let bad = |seen: String, rule: &str| {
@@ -154,7 +157,7 @@ impl Held {
         Ok(Self { given, rows: row..row + n_rows, shared, terms, offset: sum })
     }
 
-    /// The frames that it holds together, but of a coupling.
+    /// The two frames of the constraint; `None` for a coupling.
     pub fn frames(&self) -> Option<[&Frame; 2]> {
         match &self.given.kind {
             ConstraintKind::Connect { a, b } | ConstraintKind::Weld { a, b } => Some([a, b]),
@@ -162,12 +165,12 @@ impl Held {
         }
     }
 
-    /// True if it holds axes together too.
+    /// True if the constraint also holds axes together.
     pub fn turns(&self) -> bool {
         matches!(self.given.kind, ConstraintKind::Weld { .. })
     }
 
-    /// Bodies whose trees it joins, the world left out.
+    /// Bodies that the constraint connects, without the world.
     pub fn bodies(&self) -> Vec<usize> {
         self.given.bodies().into_iter().filter(|body| *body != WORLD).collect()
     }
@@ -177,7 +180,8 @@ impl Held {
         self.terms.iter().map(|(dof, _, c)| (*dof, *c))
     }
 
-    /// Joint columns that move A or B against the other, with the sign of their part in B's velocity against A.
+    /// Joint columns that move A and B relative to one another, with the sign of their contribution
+    /// to the velocity of B relative to A.
     pub fn columns<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (usize, f64)> + 'a {
         let bodies = self.frames().map(|[a, b]| [(b.body, 1.0), (a.body, -1.0)]);
         bodies.into_iter().flatten().flat_map(move |(body, sign)| {
@@ -185,19 +189,19 @@ impl Held {
         })
     }
 
-    /// Every dof that takes part, some of them twice.
+    /// Dofs on which the constraint depends, possibly with repetitions.
     pub fn dofs(&self, model: &Model, kin: &Kinematics) -> Vec<usize> {
         let of_columns = self.columns(model).map(|(column, _)| kin.columns[column].dof as usize);
         of_columns.chain(self.terms().map(|(dof, _)| dof)).collect()
     }
 
-    /// Where force and torque of frames act, in W: the origin of B's frame.
+    /// Point at which force and torque of the constraint act, in W: the origin of B's frame.
     pub fn place(&self, model: &Model, kin: &Kinematics) -> Vec3 {
         self.frames().map_or(Vec3::ZERO, |[_, b]| model.frame_pose(kin, b).translation)
     }
 }
 
-/// Checks all constraints of `model`.
+/// Validates all constraints of `model`.
 pub(crate) fn check(given: Vec<Constraint>, model: &Model) -> Result<Vec<Held>, SystemError> {
     let mut held: Vec<Held> = Vec::with_capacity(given.len());
     for constraint in given {
@@ -207,7 +211,8 @@ pub(crate) fn check(given: Vec<Constraint>, model: &Model) -> Result<Vec<Held>, 
     Ok(held)
 }
 
-/// Groups of constraints that share variables; those of known motion alone are groups of their own.
+/// Groups of constraints that share variables. Constraints of prescribed dofs alone form groups of
+/// their own.
 pub(crate) fn groups(
     held: &[Held],
     model: &Model,

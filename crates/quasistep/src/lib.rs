@@ -1,8 +1,8 @@
 //! Quasi-static and quasi-dynamic time-stepping of robots and objects in contact.
 //!
-//! Robots are driven by position commands through joint springs, passive objects follow from force
-//! balance, contact and friction are solved as one convex program a step. Nothing but the
-//! configuration is carried over, so steps of 0.1 s and more stay stable.
+//! Robots are driven by position commands through joint springs. Passive objects follow from force
+//! balance. Contact and friction are solved as one convex program per step. Only the configuration
+//! is carried from step to step, so steps of 0.1 s and more stay stable.
 //!
 //! Start reading in [`System::step`] (`step.rs`), one short function that lists the stages:
 //! kinematics, distance, contact, assemble, solve, recover, integrate, report.

@@ -1,5 +1,4 @@
-//! Distances, contact Jacobians, mass and load at one configuration: what planners and controllers
-//! build their models from.
+//! Distances, contact Jacobians, mass and load at one configuration, for planners and controllers.
 
 use crate::contact::{ContactRow, ContactRows, Tangents};
 use crate::error::StepError;
@@ -10,7 +9,7 @@ use crate::timer::Timer;
 use quasistep_math::{Pose, Vec3};
 use std::collections::BTreeMap;
 
-/// A system about one configuration, to first order.
+/// First-order model of a system about one configuration.
 #[derive(Clone, Debug)]
 pub struct Linearisation {
     /// Number of dofs.
@@ -21,13 +20,14 @@ pub struct Linearisation {
     pub mass: Vec<f64>,
     /// Generalised force of gravity, `n_v` entries, in N or N·m.
     pub gravity_force: Vec<f64>,
-    /// Bodies whose joint has a support that rubs, with the largest friction `mu N` on it, in N.
+    /// Bodies whose joint slides on a support with friction, each with the largest friction force
+    /// `mu N`, in N.
     pub supports: Vec<(usize, f64)>,
     /// Points within the margin, sorted by pair of geoms, then by feature.
     pub contacts: Vec<LinearContact>,
 }
 
-/// One point where two geoms are near one another.
+/// One contact point of two geoms that are near one another.
 #[derive(Clone, Debug)]
 pub struct LinearContact {
     /// Index of geom A.
@@ -40,25 +40,25 @@ pub struct LinearContact {
     pub phi: f64,
     /// The contact point, in m: halfway between the two surfaces.
     pub p_W: Vec3,
-    /// Unit normal, leaves A and enters B.
+    /// Unit normal, from A to B.
     pub n_AB_W: Vec3,
-    /// Directions along which the contact can slip: two, one in the plane, none where it cannot.
+    /// Unit tangents along which the contact can slip: two, one for motion in a plane, or none.
     pub tangents_W: Vec<Vec3>,
-    /// Velocity of B against A along the normal is `J_n v`: `n_v` entries.
+    /// Normal Jacobian, `n_v` entries: `J_n v` is the velocity of B against A along the normal.
     pub J_n: Vec<f64>,
-    /// Velocity of B against A along each of `tangents_W` is one of these rows times `v`.
+    /// Rows along `tangents_W`: row `k` times `v` is the velocity of B against A along tangent `k`.
     pub J_t: Vec<Vec<f64>>,
     /// Friction coefficient.
     pub mu: f64,
 }
 
 impl System {
-    /// Distances, contact Jacobians, mass and load at `q`, for all points nearer than `margin` (in m)
-    /// under the gravity `gravity` (in m/s²).
+    /// Linearises distances and loads at `q`, with a contact for every point nearer than `margin`
+    /// (m), under the gravity `gravity` (m/s²).
     ///
     /// # Errors
     ///
-    /// A wrong length, or numbers that are no configuration.
+    /// A vector has the wrong length, or its numbers are not a valid configuration.
     pub fn linearise(
         &self,
         q: &[f64],
@@ -67,7 +67,7 @@ impl System {
     ) -> Result<Linearisation, StepError> {
         let scan = self.scan_at(q, margin)?;
         let mut rows = ContactRows::default();
-        // tangents of points: areas have no pyramids
+        // rows at the corners: areas have no pyramid cones
         rows.update_corners(self, &scan, Cone::Pyramid(4));
         let n_v = self.model.n_v();
         let mut mass = vec![0.0; n_v * n_v];
@@ -84,12 +84,12 @@ impl System {
         Ok(Linearisation { n_v, X_WB: scan.kin.X_WB, mass, gravity_force, supports, contacts })
     }
 
-    /// Pairs of bodies that are nearer than `margin` (in m) at `q`, by their indices, with their least signed distance, in m;
-    /// ascending.
+    /// Pairs of bodies nearer than `margin` (m) at `q`: their indices and smallest signed distance
+    /// (m), in ascending order.
     ///
     /// # Errors
     ///
-    /// A wrong length, or numbers that are no configuration.
+    /// A vector has the wrong length, or its numbers are not a valid configuration.
     pub fn near_pairs(&self, q: &[f64], margin: f64) -> Result<Vec<([usize; 2], f64)>, StepError> {
         let scan = self.scan_at(q, margin)?;
         let mut pairs = BTreeMap::new();
@@ -101,7 +101,7 @@ impl System {
         Ok(pairs.into_iter().collect())
     }
 
-    /// What is near at a configuration.
+    /// Scans all pairs of geoms for near points at a configuration.
     fn scan_at(&self, q: &[f64], margin: f64) -> Result<Scan, StepError> {
         let (got, want) = (q.len(), self.model.n_q());
         if got != want {

@@ -1,4 +1,4 @@
-//! What drives a step: forces, springs and commands, the same for every formulation.
+//! Applied forces, springs and commands of a step. All formulations share them.
 
 use crate::cartesian::Pull;
 use crate::constraint::Reduction;
@@ -8,7 +8,7 @@ use crate::state::{State, Wrench};
 use crate::system::{Role, System};
 use quasistep_model::{BodyMotion, JointKind, Kinematics};
 
-/// [`StepInput`](crate::StepInput), borrowed.
+/// Borrowed [`StepInput`](crate::StepInput).
 pub(crate) struct Drive<'a> {
     pub q_cmd: &'a [f64],
     pub v_cmd: &'a [f64],
@@ -16,32 +16,32 @@ pub(crate) struct Drive<'a> {
     pub tau: &'a [f64],
 }
 
-/// Loads and drives of one step, over all dofs: the same for every formulation.
+/// Loads and drives of one step, over all dofs. All formulations share them.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// Applied generalised force `tau`: gravity, what comes from outside and, where velocity is carried over, its
-    /// Coriolis and gyroscopic forces, in N or N·m.
+    /// Applied generalised force `tau`, in N or N·m: gravity and external forces. Where velocity is
+    /// carried from step to step it includes Coriolis and gyroscopic forces.
     pub tau: Vec<f64>,
-    /// `q_cmd ⊖ q` on commanded dofs, in m or rad; the command where in the step the spring is
-    /// evaluated, for actuated ones.
+    /// `q_cmd ⊖ q` on commanded dofs, in m or rad. For actuated dofs the command is taken at the
+    /// time at which the spring is evaluated.
     pub dq_cmd: Vec<f64>,
-    /// Where in the step an actuated dof's spring is evaluated, 1 at the end.
+    /// Point of the step at which an actuated dof's spring is evaluated, 1 at its end.
     pub spring_at: Vec<f64>,
     /// Rate of the command on commanded dofs, in m/s or rad/s.
     pub v_cmd: Vec<f64>,
-    /// Known rates of prescribed dofs, zero elsewhere.
+    /// Known rates of prescribed dofs, in m/s or rad/s; zero elsewhere.
     pub v_known: Vec<f64>,
-    /// Velocity that the step starts with, in m/s or rad/s: zero where it is not carried over.
+    /// Velocity at the start of the step, in m/s or rad/s; zero where it is not carried over.
     pub v_start: Vec<f64>,
-    /// Largest dry friction of each dof, that of slides on their supports with it, in N or N·m.
+    /// Largest dry friction of each dof, in N or N·m, including that of slides on supports.
     pub friction: Vec<f64>,
-    /// Largest friction on the support of each planar joint that has one, in N.
+    /// Largest friction on the support of each planar joint with a support, in N.
     pub planes: Vec<f64>,
-    /// Springs between frames and their commands.
+    /// Cartesian springs between frames and their commanded poses.
     pub cartesian: Vec<Pull>,
-    /// What constraints make follow from what.
+    /// Elimination of dependent variables by the constraints.
     pub reduction: Reduction,
-    /// Commanded joints at their command, the others where they are.
+    /// Target configuration: commanded joints at their command, all others unchanged.
     pub q_target: Vec<f64>,
     motions: Vec<BodyMotion>,
 }
@@ -92,7 +92,6 @@ impl Load {
             model.add_wrench(kin, wrench.body, p_W, wrench.force_W, wrench.torque_W, &mut self.tau);
         }
 
-        // a target configuration: commanded joints at their command, the others where they are
         self.q_target.clear();
         self.q_target.extend_from_slice(&state.q);
         let (mut at_q, mut at_v) = (0, 0);
@@ -134,7 +133,7 @@ impl Load {
     }
 }
 
-/// A prescribed joint goes where it is told: a command beyond its limits is a mistake.
+/// Returns an error if the command of a prescribed joint is beyond the joint's limits.
 fn check_prescribed_limit(system: &System, body: usize, q: &[f64]) -> Result<(), StepError> {
     let range = system.model.body(body).q.clone();
     for limit in system.model.limits().iter().filter(|l| range.contains(&(l.q_index as usize))) {

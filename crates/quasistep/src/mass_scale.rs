@@ -1,34 +1,37 @@
-//! The scale of passive mass, `P_u = ε M_u`: by the relaxation time, or by the springs around passive bodies.
+//! Scale of passive mass, `P_u = ε M_u`, from the relaxation time or from the stiffness of the
+//! springs.
 //!
 //! ```text
-//! ε = h/τ        with a relaxation time τ; of the step's size 1, Tracy (13)
+//! ε = h/τ        with a relaxation time τ; τ = h is Tracy (13)
 //! ε = h² min K / (s max_k M_kk)
 //! ```
 //!
-//! the latter for each kinematic tree, with the stiffness `K > 0` of all actuated dofs, the passive dofs `k` of the tree, and
-//! `s` = [`StepParams::passive_mass_scale`]. The largest entry of `M_u` is then `1/s` of the smallest one of `h² K`.
+//! The second form holds for each kinematic tree. `K > 0` is the stiffness over all actuated dofs,
+//! `k` runs over the passive dofs of the tree, and `s` is [`StepParams::passive_mass_scale`]. The
+//! largest entry of `M_u` is then `1/s` times the smallest entry of `h² K`.
 
 use crate::error::StepError;
 use crate::params::{Inertia, StepParams};
 use crate::system::{Role, System};
 use quasistep_model::WORLD;
 
-/// `ε` of one tree, and what it is made of.
+/// `ε` of one tree, and the dof that determines it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MassScale {
-    /// `ε`, 1 for a tree without passive mass.
+    /// Scale factor `ε`; 1 for a tree without passive mass.
     pub factor: f64,
-    /// The passive dof with the largest entry of the mass matrix, and that entry, 0 without passive mass; in kg or kg·m².
+    /// Passive dof with the largest diagonal entry of the mass matrix, and that entry, in kg or
+    /// kg·m²; 0 without passive mass.
     pub dof: usize,
     pub largest: f64,
 }
 
-/// The scales of all blocks of variables; keeps its memory.
+/// Scales of all blocks of variables; memory is reused.
 #[derive(Debug, Default)]
 pub(crate) struct MassScales {
-    /// One per block; empty if one factor scales all mass.
+    /// One scale per block; empty if one factor scales all mass.
     pub of_block: Vec<MassScale>,
-    /// That factor.
+    /// The common factor, if `of_block` is empty.
     pub uniform: f64,
     diagonal: Vec<f64>,
 }
@@ -39,7 +42,7 @@ impl MassScales {
         if self.of_block.is_empty() {
             return self.uniform;
         }
-        // the nearest joint with a dof
+        // find the nearest joint with a dof
         let mut at = body;
         while at != WORLD && system.model.body(at).v.is_empty() {
             at = system.model.body(at).parent;
@@ -48,7 +51,7 @@ impl MassScales {
         block.flatten().map_or(1.0, |block| self.of_block[block].factor)
     }
 
-    /// Of a step with these entries of the mass matrix, as row, column and value over dofs; scales them.
+    /// Scales the entries (row, column, value over dofs) of a step's mass matrix in place.
     pub fn apply(&mut self, system: &System, params: &StepParams, entries: &mut [(u32, u32, f64)]) {
         self.of_block.clear();
         let softest = params.passive_mass_scale.zip(system.softest_spring());
@@ -80,7 +83,7 @@ impl MassScales {
             of.factor = h * h * softest / (scale * of.largest);
         }
         for (i, _, entry) in entries {
-            // entries are of passive dofs, which have a variable
+            // entries belong to passive dofs, which have a variable
             if let Some(block) = system.block_of_dof(*i as usize) {
                 *entry *= self.of_block[block].factor;
             }
@@ -89,7 +92,7 @@ impl MassScales {
 }
 
 impl System {
-    /// The smallest stiffness > 0 of an actuated dof, in N/m or N·m/rad, and the dof.
+    /// Smallest stiffness > 0 of an actuated dof, in N/m or N·m/rad, and its dof.
     pub(crate) fn softest_spring(&self) -> Option<(f64, usize)> {
         let mut softest: Option<(f64, usize)> = None;
         for (body, role) in self.roles.iter().enumerate() {
@@ -103,13 +106,13 @@ impl System {
         softest
     }
 
-    /// The block of variables that a dof belongs to; `None` if it is prescribed.
+    /// Index of the block of variables to which a dof belongs; `None` if the dof is prescribed.
     pub(crate) fn block_of_dof(&self, dof: usize) -> Option<usize> {
         self.variable_of_dof[dof]
             .map(|variable| self.block_of_variable[variable as usize].0 as usize)
     }
 
-    /// Scales the entries of passive dofs of a mass matrix, `n_v × n_v`, row-major, as a step with these parameters
+    /// Scales the passive entries of a mass matrix, `n_v × n_v`, row-major, as a step with `params`
     /// and [`Inertia::Mass`] does.
     ///
     /// # Panics
@@ -128,7 +131,7 @@ impl System {
         }
     }
 
-    /// That a scale of mass has a stiffness to go by.
+    /// Checks that a scale of mass has a spring to which it can refer.
     pub(crate) fn check_mass_scale(&self, params: &StepParams) -> Result<(), StepError> {
         let scaled = params.passive_mass_scale.is_some() && params.inertia == Inertia::Mass;
         if scaled && !params.formulation.carries_velocity() && self.softest_spring().is_none() {

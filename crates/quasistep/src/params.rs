@@ -2,94 +2,110 @@ use crate::certificate::Certificate;
 use crate::error::ParamError;
 use crate::formulation::{Cone, Formulation};
 
-/// How one step is taken. Plain data, may change between steps:
-/// `StepParams { time_step: 0.1, ..Default::default() }`.
+/// Parameters of one step. Plain data that may change between steps: `StepParams { time_step: 0.1,
+/// ..Default::default() }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepParams {
     /// Time step `h`, in s, > 0. Default 0.01.
     pub time_step: f64,
-    /// Pairs further apart than this make no row at first, in m, ≥ 0; `f64::INFINITY`: all pairs have rows. Default 0.02.
-    /// Symbol ε in Pang21. Rows of farther pairs join where the step's motion brings them together: a larger margin has more
-    /// rows in each step, a smaller one solves again more often.
+    /// Contact margin, in m, ≥ 0: pairs farther apart have no row at first. Default 0.02. With
+    /// `f64::INFINITY` all pairs have rows. Symbol ε in Pang21.
+    ///
+    /// Rows of farther pairs are added if the step's motion brings them together. A larger margin
+    /// gives more rows per step, a smaller one more repeated solves.
     pub contact_margin: f64,
-    /// Most that two shapes may overlap at the end of a step or on the way there, in m, > 0, where they did not before;
-    /// thin shapes less, see [`System::allowed_overlap`](crate::System::allowed_overlap). With `f64::INFINITY` the motion is
-    /// that of the rows whatever it leads to, as in the papers: no pair joins, and no step is cut. Default 1e-3.
+    /// Largest new overlap of two shapes, at the end of a step or on the way, in m, > 0. Default
+    /// 1e-3. Thin shapes have a smaller bound, see
+    /// [`System::allowed_overlap`](crate::System::allowed_overlap). With `f64::INFINITY` the motion
+    /// is not checked, as in the papers: no pair is added and no step is divided.
     pub max_overlap: f64,
-    /// What to do where a step's rows do not keep it to [`max_overlap`](Self::max_overlap). Default [`Substeps::Auto`].
+    /// What to do if a step's linear rows violate [`max_overlap`](Self::max_overlap). Default
+    /// [`Substeps::Auto`].
     pub substeps: Substeps,
-    /// Overlaps separate at most this fast, in m/s (rad/s for a joint beyond its limit), > 0; `f64::INFINITY`: within
-    /// the step, as in Pang21 (10b). Default 0.1.
+    /// Largest speed at which overlaps separate, in m/s (rad/s for a joint beyond its limit), > 0.
+    /// Default 0.1. With `f64::INFINITY` they separate within the step, as in Pang21 (10b).
     pub max_recovery_speed: f64,
     /// Acceleration of free fall in the world frame, in m/s². Default (0, 0, −9.81).
     pub gravity: [f64; 3],
-    /// Law of friction, shape of its cones, motion. Default: exact friction with round cones, quasi-static.
+    /// Friction law, shape of its cones, kind of motion. Default: exact friction with round cones,
+    /// quasi-static.
     pub formulation: Formulation,
-    /// What resists the motion of passive bodies; not read by [`Motion::Dynamic`](crate::Motion::Dynamic), which has the
-    /// mass of every dof. Default [`Inertia::Mass`].
+    /// Resistance of passive bodies to motion. Default [`Inertia::Mass`]. Not read by
+    /// [`Motion::Dynamic`](crate::Motion::Dynamic), which uses the mass of every dof.
     pub inertia: Inertia,
     /// Relaxation time `τ` of [`Inertia::Mass`]. Default 1 s.
     pub relaxation: Relaxation,
-    /// How light passive bodies are against the springs around them: the mass in [`Inertia::Mass`] is scaled, tree by tree,
-    /// such that the smallest stiffness of a joint, times `h²`, is so many times the largest entry of the mass matrix;
-    /// see [`Inertia::Mass`]. > 0, a pure number; [`relaxation`](Self::relaxation) is not read then. `None`, the default:
-    /// mass is scaled by the relaxation time.
+    /// Ratio `s` of spring stiffness to passive mass in [`Inertia::Mass`], dimensionless, > 0.
+    /// Default `None`: the [`relaxation`](Self::relaxation) time scales the mass.
+    ///
+    /// If set, mass is scaled in each tree such that the smallest joint stiffness times `h²` is `s`
+    /// times the largest entry of the mass matrix. The relaxation time is then not read.
     pub passive_mass_scale: Option<f64>,
-    /// Which directions the edges of friction pyramids start from. Default [`TangentAxes::Motion`].
+    /// Directions from which the edges of friction pyramids start. Default [`TangentAxes::Motion`].
     pub tangents: TangentAxes,
-    /// How the rate of a prescribed joint follows from its command. Default
-    /// [`PrescribedRate::Secant`].
+    /// Rate of a prescribed joint for a given command. Default [`PrescribedRate::Secant`].
     pub prescribed_rate: PrescribedRate,
-    /// How a rotation follows its rate over a step. Default [`Rotations::Exponential`].
+    /// Integration of rotations over a step. Default [`Rotations::Exponential`].
     pub rotations: Rotations,
-    /// How a step advances in time. Default [`Integration::Euler`].
+    /// Time integration of a step. Default [`Integration::Euler`].
     pub integration: Integration,
-    /// What to do where exact Coulomb friction has no solution. Default [`Fallback::Undecided`].
+    /// What to do if exact Coulomb friction has no solution. Default [`Fallback::Undecided`].
     pub fallback: Fallback,
     /// Stiffness of the springs of [`Fallback::Impedance`], in N/m along slides and N·m/rad about hinges,
     /// > 0. Default 1000.
     pub fallback_stiffness: f64,
-    /// How far the answer of a convex step may be off, as a share of the largest force and speed of the bodies that
-    /// touch one another (`quasistep_solvers::Settings::accuracy`), from 0 to 1e-7; 0 asks for all digits, on the exact set of
-    /// loaded contacts. With 1e-8 a step of more than 100 dofs costs about half; forces of less than this share of the
-    /// largest one count as none, and where contacts are redundant speeds are known to fewer digits than balance is.
-    /// Read by [`FrictionLaw::Convex`](crate::FrictionLaw::Convex); derivatives are those of the exact step. Default 0.
+    /// Relative accuracy of a convex step, from 0 to 1e-7, as a share of the largest force and
+    /// speed of the bodies in contact (`quasistep_solvers::Settings::accuracy`). Default 0: full
+    /// accuracy, on the exact active set.
+    ///
+    /// With 1e-8 a step of more than 100 dofs costs about half. Forces below this share of the
+    /// largest one are set to zero. Where contacts are redundant, velocities have fewer correct
+    /// digits than the force balance. Read by [`FrictionLaw::Convex`](crate::FrictionLaw::Convex).
+    /// Derivatives are those of the exact step.
     pub accuracy: f64,
-    /// Most work of a step, in multiply-adds of its solvers, counted from sizes, and of distances along its motion, 10000 each:
-    /// the same on every machine. All programs of a step count, substeps, what stands in and uniqueness included, and one may take half of what is left. Beyond it
-    /// the step ends as [`StepError::Undecided`](crate::StepError::Undecided); [`StepReport::work`](crate::StepReport::work) is what a step took.
-    /// ≥ 1; `u64::MAX`: no limit. Default 5e10, some seconds.
+    /// Work limit of a step, in multiply-adds, ≥ 1. Default 5e10, some seconds. `u64::MAX` means no
+    /// limit.
+    ///
+    /// Work is counted from problem sizes, plus 10000 for each distance computed along the motion,
+    /// so it does not depend on the machine. All programs of a step count: substeps, fallbacks and
+    /// uniqueness. One program may use half of the remaining work. Beyond the limit the step ends
+    /// with [`StepError::Undecided`](crate::StepError::Undecided).
+    /// [`StepReport::work`](crate::StepReport::work) is the work of a step.
     pub work_limit: u64,
-    /// Whether each step with exact Coulomb friction also says if its answer is the only one, in
-    /// [`StepReport::uniqueness`](crate::StepReport::uniqueness); it costs some dense programs. Default false.
+    /// If true, each step with exact Coulomb friction also reports whether its solution is unique,
+    /// in [`StepReport::uniqueness`](crate::StepReport::uniqueness). This costs some dense
+    /// programs. Default false.
     pub uniqueness: bool,
 }
 
-/// What stands in for a step that has no solution with exact Coulomb friction. The report says so.
+/// Replacement for a step that has no solution with exact Coulomb friction. The report states which
+/// one was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fallback {
-    /// Nothing: the step is an error.
+    /// No replacement: the step returns an error.
     None,
-    /// The convex step with the same cones, if the solver found neither an answer nor a proof that there is none.
+    /// The convex step with the same cones, only if the solver finds neither a solution nor a proof
+    /// that none exists.
     Undecided,
     /// The convex step with the same cones.
     Convex,
-    /// The configuration nearest to the present one in the metric of the passive bodies' mass, against
-    /// the energy of loads and springs: the step with [`Inertia::Mass`], with exact friction or else the
-    /// convex one. What nothing supports gives way as its inertia lets it. Gaps hold: what is crushed
-    /// stays an error.
+    /// The step with [`Inertia::Mass`], with exact friction or else convex friction: the
+    /// configuration nearest to the present one in the mass metric, against the energy of loads and
+    /// springs. Unsupported bodies move as their inertia permits. Gap rows still hold, so that
+    /// crushed bodies remain an error.
     Proximal,
-    /// The step of Anitescu and Potra, without recovery of overlaps: what stands in for
-    /// [`Motion::Dynamic`](crate::Motion::Dynamic) whether or not it is asked for. Means [`None`](Self::None) to quasi-static steps.
+    /// The step of Anitescu and Potra, without recovery of overlaps.
+    /// [`Motion::Dynamic`](crate::Motion::Dynamic) always uses it as fallback. For quasi-static
+    /// steps it means [`None`](Self::None).
     WithoutRecovery,
-    /// The step with springs of [`StepParams::fallback_stiffness`] instead of prescribed motion: joints that
-    /// are prescribed do not reach their commands.
+    /// The step with springs of [`StepParams::fallback_stiffness`] in place of prescribed motion.
+    /// Prescribed joints then do not reach their commands.
     Impedance,
 }
 
 impl Fallback {
-    /// Its word in scene files.
+    /// Name in scene files.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -102,37 +118,39 @@ impl Fallback {
     }
 }
 
-/// The block `P_u` of passive bodies in the step's cost.
+/// Block `P_u` of passive bodies in the step's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inertia {
     /// `P_u = 0`: quasi-static, Pang21 (10). An unsupported passive body has no next state.
     None,
-    /// `P_u = (h/τ) M_u` with the [relaxation time](Relaxation) `τ`: a viscous drag of `M_u v/τ`. What nothing holds reaches
-    /// its terminal velocity, `g τ` in free fall, at once; what is carried at the speed `v` pulls back with `v/(g τ)` of its
-    /// weight. Smaller steps converge to one motion. A step of size `τ` is Tracy (13) with `v = δq/h`.
+    /// `P_u = (h/τ) M_u` with the [relaxation time](Relaxation) `τ`: a viscous drag of `M_u v/τ`.
+    /// An unsupported body reaches its terminal velocity, `g τ` in free fall, at once. A body
+    /// carried at speed `v` resists with `v/(g τ)` of its weight. Smaller steps converge to one
+    /// motion. A step with `h = τ` is Tracy (13) with `v = δq/h`.
     ///
-    /// With [`passive_mass_scale`](StepParams::passive_mass_scale) `s` it is `P_u = ε M_u` in each tree, where
+    /// With [`passive_mass_scale`](StepParams::passive_mass_scale) `s` it is `P_u = ε M_u` in each
+    /// tree, where
     ///
     /// ```text
     /// ε = h² min K / (s max_k M_kk)         K: stiffness > 0 of actuated dofs, k: passive dofs of the tree
     /// ```
     ///
-    /// over numbers in SI, whether of slides or hinges: mass then keeps at rest what nothing pushes, and hardly slows what is
-    /// pushed.
+    /// over values in SI units, for slides and hinges together. Mass then keeps bodies at rest that
+    /// nothing pushes, and hardly slows bodies that are pushed.
     Mass,
 }
 
-/// How long a passive body takes from rest to its terminal velocity, by which [`Inertia::Mass`] is scaled.
+/// Time constant from rest to terminal velocity of a passive body, which scales [`Inertia::Mass`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Relaxation {
     /// `τ`, in s, > 0.
     Time(f64),
-    /// `τ = h`: the step of Tracy (13), whose drag `M v/h` grows without bound as steps get smaller.
+    /// `τ = h`: the step of Tracy (13). Its drag `M v/h` grows without bound for small steps.
     Step,
 }
 
 impl Relaxation {
-    /// `h/τ`, by which the mass of passive bodies is scaled.
+    /// Factor `h/τ` on the mass of passive bodies.
     pub(crate) fn mass_factor(self, h: f64) -> f64 {
         match self {
             Self::Time(tau) => h / tau,
@@ -141,73 +159,79 @@ impl Relaxation {
     }
 }
 
-/// Directions that the edges of a friction pyramid start from.
+/// Directions from which the edges of a friction pyramid start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TangentAxes {
-    /// Of a contact that can only move along one line, that line; else a world axis projected on the tangent plane.
+    /// The line of motion, if the contact can move along one line only; otherwise a world axis
+    /// projected on the tangent plane.
     Motion,
-    /// Those that follow from the normal `n` alone: `t1 = a × n / |a × n|`, `t2 = n × t1`, with the world axis `a` that `n`
-    /// has least of (x before y before z), and `a = x` for pyramids of two edges: contacts of scenes in the y–z plane. A
-    /// contact that can only move along one line has all its edges too. Round cones have no edges, and do not read this.
+    /// Directions computed from the normal `n` alone: `t1 = a × n / |a × n|`, `t2 = n × t1`. `a` is
+    /// the world axis along which `n` has the smallest component (x before y before z). For pyramids of two edges
+    /// `a = x`, which suits scenes in the y–z plane.
+    ///
+    /// Contacts that can move along one line only keep all edges. Round cones have no edges and do
+    /// not read this.
     Normal,
 }
 
-/// Rate of a prescribed joint within a step. It sits on its command at the end either way.
+/// Rate of a prescribed joint within a step. For both variants the joint is at its command at the
+/// end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrescribedRate {
     /// `(q_cmd − q)/h`, Pang21 (1b).
     Secant,
-    /// The command's own rate `v_cmd`, Trinkle05.
+    /// The rate of the command, `v_cmd`, Trinkle05.
     Derivative,
 }
 
-/// What to do where a step's linear rows do not keep shapes apart, or push where nothing touches: where bodies turn far, or
-/// go around one another.
+/// What to do if a step's linear rows let shapes overlap, or push them apart across a gap. This
+/// occurs if bodies rotate far or move around one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Substeps {
-    /// Go as far as the motion is true, and solve again from there: the travel of a substep is limited. The report is that
-    /// of the last one.
+    /// Divide the step: go as far as the linearisation is valid, and solve again from there. The
+    /// report is that of the last substep.
     Auto,
-    /// The step is an error: [`StepError::Overlap`](crate::StepError::Overlap).
+    /// Return the error [`StepError::Overlap`](crate::StepError::Overlap).
     Never,
 }
 
-/// How a rotation with a quaternion `Q` follows its angular velocity `w` over a step.
+/// Update of a unit quaternion `Q` with the angular velocity `w` over a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotations {
-    /// `exp(h w) Q`: exactly, at constant `w`.
+    /// `exp(h w) Q`: exact for constant `w`.
     Exponential,
-    /// `Q + h/2 w Q`, normalised: a turn by `2 atan(θ/2)` in place of `θ = h ‖w‖`, as steps that add `h dQ/dt` have it.
+    /// `Q + h/2 w Q`, normalised: the angle is `2 atan(θ/2)` instead of `θ = h ‖w‖`, as in steps
+    /// that add `h dQ/dt`.
     Linear,
 }
 
-/// How a step advances in time.
+/// Time integration of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integration {
-    /// Springs at the end of the step, contact Jacobians at its start: first order in `h`, the step
+    /// Springs at the end of the step, contact Jacobians at its start. First order in `h`; the step
     /// of the papers.
     Euler,
-    /// Contact Jacobians and loads in the middle of the step, where a first Euler solve leads, and
-    /// damped springs by exponential fitting: second order in `h` for smooth motion with sticking or
-    /// separate contacts, at two solves a step.
+    /// Contact Jacobians and loads in the middle of the step, predicted by a first Euler solve, and
+    /// damped springs by exponential fitting. Second order in `h` for smooth motion with sticking
+    /// or separate contacts. Costs two solves per step.
     ///
     /// A joint of stiffness `K` and damping `D > 0` follows `K (c − q) − D dq/dt + f = 0` exactly
-    /// while `f` and the rate of its command `c` are constant. The command is taken to have moved at
-    /// the rate [`v_cmd`](crate::StepInput::v_cmd) during the step. A joint without damping has no
-    /// memory and is at its balance at the end of the step, as with Euler.
+    /// while `f` and the rate of its command `c` are constant. The command is assumed to move at
+    /// the rate [`v_cmd`](crate::StepInput::v_cmd) during the step. A joint without damping is in
+    /// balance at the end of the step, as with Euler.
     Midpoint,
 }
 
 impl Integration {
-    /// Where in the step, from 0 at its start to 1 at its end, a spring that relaxes at the rate
-    /// `K/D` is evaluated: `1/(1 − exp(−z)) − 1/z` with `z = h K/D`.
+    /// Point of the step, from 0 at its start to 1 at its end, at which a spring with relaxation
+    /// rate `K/D` is evaluated: `1/(1 − exp(−z)) − 1/z` with `z = h K/D`.
     pub(crate) fn spring_at(self, stiffness: f64, damping: f64, h: f64) -> f64 {
         let z = h * stiffness / damping;
         match self {
             Self::Euler => 1.0,
-            // 0/0 and K/0: nothing relaxes, or at once
+            // 0/0: no spring; K/0: relaxes at once
             Self::Midpoint if !z.is_finite() => 1.0,
-            // Taylor's series where the difference would lose its digits; next term z^5/30240
+            // Taylor series where the difference would cancel; next term z^5/30240
             Self::Midpoint if z < 1e-2 => 0.5 + z / 12.0 - z.powi(3) / 720.0,
             Self::Midpoint => -1.0 / (-z).exp_m1() - 1.0 / z,
         }
@@ -241,11 +265,11 @@ impl Default for StepParams {
 }
 
 impl StepParams {
-    /// Checks every number against its rule.
+    /// Checks every field.
     ///
     /// # Errors
     ///
-    /// The first field that breaks its rule, with the value seen and the rule.
+    /// The first invalid field, with its value and the rule.
     pub fn check(&self) -> Result<(), ParamError> {
         let positive = |name, value: f64, most: f64, unit: &str| {
             if value > 0.0 && value <= most {

@@ -1,4 +1,4 @@
-//! What a step says about itself: forces, modes, and the certificate.
+//! Report of a step: forces, contact modes, and the certificate.
 
 use crate::certificate::Certificate;
 use crate::error::StepError;
@@ -9,21 +9,20 @@ use quasistep_math::Vec3;
 use quasistep_record::Uniqueness;
 pub use quasistep_solvers::{CoulombMethod, Method};
 
-/// Slip speed above which a loaded contact is said to slide, in m/s.
-///
-/// Far below any motion of interest, far above what rounding leaves on a sticking contact.
+/// Slip speed above which a loaded contact counts as sliding, in m/s. It is far below any motion of
+/// interest, and far above rounding on a sticking contact.
 pub const SLIP_SPEED_THRESHOLD: f64 = 1e-6;
 
-/// Rate of spinning about the normal above which a loaded contact with torsional friction is said to
-/// slide, in rad/s: the slip threshold at a tenth of a metre.
+/// Spin rate about the normal above which a loaded contact with torsional friction counts as
+/// sliding, in rad/s: the slip threshold at a lever arm of 0.1 m.
 pub const SPIN_RATE_THRESHOLD: f64 = 1e-5;
 
-/// The algorithm that gave a step's answer.
+/// Algorithm that found a step's solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepMethod {
-    /// Of a convex program, and why it was taken.
+    /// Solution of a convex program, with the method of the solver.
     Convex(Method),
-    /// Of a step with exact Coulomb friction.
+    /// Solution of a step with exact Coulomb friction.
     Coulomb(CoulombMethod),
 }
 
@@ -33,19 +32,19 @@ impl Default for StepMethod {
     }
 }
 
-/// What a contact does during a step.
+/// State of a contact during a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContactMode {
-    /// No force.
+    /// No contact force.
     Separate,
-    /// Force, and neither slip faster than [`SLIP_SPEED_THRESHOLD`] nor, if the pair has torsional
-    /// friction, spin faster than [`SPIN_RATE_THRESHOLD`].
+    /// Contact force, with slip of at most [`SLIP_SPEED_THRESHOLD`] and, if the pair has torsional
+    /// friction, spin of at most [`SPIN_RATE_THRESHOLD`].
     Stick,
-    /// Force, and slip or spin.
+    /// Contact force with slip or spin.
     Slide,
 }
 
-/// One contact point of a step. All vectors in the world frame.
+/// One contact point of a step. All vectors are in the world frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContactReport {
     /// Index of geom A.
@@ -70,45 +69,47 @@ pub struct ContactReport {
     pub friction: Friction,
     /// Normal force on B along `n_AB_W`, ≥ 0, in N.
     pub normal_force: f64,
-    /// Friction force on B, in N. Of an area the sum over its points is determined, not how they share it.
+    /// Friction force on B, in N. For an area only the sum over its points is determined, not its
+    /// distribution.
     pub friction_force_W: Vec3,
     /// Torque on B about the normal, at `p_W`, in N·m; zero for a point without torsional friction.
     pub spin_torque: f64,
     /// Torque on B across the normal, in N·m; zero for a pair without rolling friction.
     pub roll_torque_W: Vec3,
-    /// From `p_W` to the centre of pressure of the area that this contact is a point of, about which its friction cone is, in m;
-    /// zero for one that rubs on its own.
+    /// Vector from `p_W` to the centre of pressure of the area to which this contact belongs, in m.
+    /// The area's friction cone is about that centre. Zero for a contact with a cone of its own.
     pub lever_W: Vec3,
     /// Velocity of B against A in the tangent plane at `p_W`, in m/s.
     pub slip_W: Vec3,
-    /// Angular velocity of B against A about the normal, in rad/s; zero for a pair that does not
-    /// resist turning, whose rows do not know it.
+    /// Angular velocity of B against A about the normal, in rad/s. Zero for a pair that does not
+    /// resist turning, as its rows do not include it.
     pub spin_rate: f64,
-    /// Height `h mu |v_t|` at which the convex step makes a sliding contact float, in m: with exact
-    /// Coulomb friction the one that is not there; 0 without force.
+    /// Height `h mu |v_t|` at which the convex step makes a sliding contact float, in m; 0 without
+    /// force. With exact Coulomb friction it is the height that is avoided.
     pub boundary_layer: f64,
-    /// True where convex friction alone makes it push: it floats above `max_overlap`/1000, and the bodies that it keeps apart
-    /// cannot come down on it, for others push back across gaps of their own. With exact friction none of them would push, and
-    /// what they hold would move.
+    /// True if the contact pushes only because of convex friction. It floats above
+    /// `max_overlap`/1000, and the bodies cannot close the gap because other contacts push back
+    /// across gaps of their own. With exact friction none of these contacts would push, and bodies
+    /// held by them would move.
     pub artificial: bool,
-    /// Speed that it leaves an impact with, in m/s; 0 for what is none.
+    /// Normal speed after an impact, in m/s; 0 if there was no impact.
     pub rebound: f64,
-    /// Mode.
+    /// Contact mode.
     pub mode: ContactMode,
 }
 
 impl ContactReport {
-    /// The whole force on B, in N.
+    /// Total contact force on B, in N.
     pub fn force_W(&self) -> Vec3 {
         self.n_AB_W * self.normal_force + self.friction_force_W
     }
 
-    /// The whole torque on B at the contact point, in N·m.
+    /// Total torque on B about the contact point, in N·m.
     pub fn torque_W(&self) -> Vec3 {
         self.n_AB_W * self.spin_torque + self.roll_torque_W
     }
 
-    /// Torque on B at where its friction acts, in N·m.
+    /// Torque on B about the centre of friction, in N·m.
     pub(crate) fn torque_about_centre_W(&self) -> Vec3 {
         self.n_AB_W * self.spin_torque_about_centre() + self.roll_torque_W
     }
@@ -118,13 +119,13 @@ impl ContactReport {
         self.spin_torque - self.n_AB_W.dot(self.lever_W.cross(self.friction_force_W))
     }
 
-    /// Normal force that friction of size `sliding` and the torques need, in N; infinite for friction where there
-    /// can be none.
+    /// Normal force required by friction of size `sliding` (N) and by the torques, in N. Infinite
+    /// if a torque or force acts whose coefficient is zero.
     pub(crate) fn normal_force_needed(&self, sliding: f64) -> f64 {
         let Friction { mu, mu_spin, mu_roll, .. } = self.friction;
         let share = |load: f64, coefficient| if load == 0.0 { 0.0 } else { load / coefficient };
         let slide = share(sliding, mu);
-        // a difference: where nothing resists turning its rounding is all there is
+        // this difference is pure rounding where nothing resists turning
         let spin = self.spin_torque_about_centre();
         let terms = self.spin_torque.abs() + self.lever_W.norm() * self.friction_force_W.norm();
         let spin = if spin.abs() <= 8.0 * f64::EPSILON * terms { 0.0 } else { spin };
@@ -134,63 +135,68 @@ impl ContactReport {
     }
 }
 
-/// Force of a position limit, or of dry friction.
+/// Force of a joint's position limit or dry friction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointForce {
-    /// Dof that it acts on.
+    /// Dof on which the force acts.
     pub dof: u32,
-    /// Force on the joint, in N or N·m; of a limit positive at the lower one, negative at the upper one.
+    /// Force on the joint, in N or N·m. For limits it is positive at the lower limit, negative at
+    /// the upper one.
     pub force: f64,
 }
 
-/// Friction of the surface that a planar joint moves on.
+/// Friction force of the support surface of a planar joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SupportForce {
-    /// Body that the joint carries.
+    /// Body carried by the joint.
     pub body: u32,
     /// Normal force, in N.
     pub load: f64,
-    /// Force along x and y of the joint's frame, in N, and torque about its z, in N·m, on the body at its origin.
+    /// Force on the body along x and y of the joint's frame, in N, and torque about its z, in N·m,
+    /// at the body's origin.
     pub force: [f64; 3],
 }
 
 /// Force and error of a constraint, in the order of [`System::constraints`](crate::System::constraints).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConstraintReport {
-    /// Where its force acts on both bodies: the origin of B's frame at the start of the step, in m; 0 of a coupling.
+    /// Point at which the force acts on both bodies, in m: the origin of B's frame at the start of
+    /// the step. Zero for a coupling.
     pub p_W: Vec3,
-    /// Force on body B, in W, in N; that on A is the opposite one. 0 of a coupling.
+    /// Force on body B, in W, in N. The force on A is opposite. Zero for a coupling.
     pub force_W: Vec3,
-    /// Torque of a weld on body B about that point, in W, in N·m.
+    /// Torque of a weld on body B about `p_W`, in W, in N·m.
     pub torque_W: Vec3,
-    /// Multiplier of a coupling: its joint i has `c_i` times this, in N or N·m.
+    /// Multiplier of a coupling. The generalised force on its joint i is `c_i` times the
+    /// multiplier, in N or N·m.
     pub multiplier: f64,
-    /// How far it is off at the end of the step: in m, or the unit of a coupling.
+    /// Violation at the end of the step, in m, or in the unit of a coupling.
     pub error: f64,
-    /// That of a weld's axes, in rad.
+    /// Rotation error of a weld at the end of the step, in rad.
     pub angle: f64,
-    /// Rows that others imply: these are given no force.
+    /// Number of linearly dependent rows. They carry no force.
     pub dependent: u32,
 }
 
 impl ConstraintReport {
-    /// Its largest force or torque, in N or N·m.
+    /// Largest force or torque of the constraint, in N or N·m.
     pub(crate) fn largest_force(&self) -> f64 {
         self.force_W.norm().max(self.torque_W.norm()).max(self.multiplier.abs())
     }
 }
 
-/// How much the drag of the relaxation time slows a body.
+/// Drag of the relaxation time on one body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BodyDrag {
-    /// Which body.
+    /// Index of the body.
     pub body: u32,
-    /// Drag at its centre of mass as a share of its weight: `v/(g τ)`.
+    /// Drag at the centre of mass, as a share of the body's weight: `v/(g τ)`.
     pub share: f64,
 }
 
 impl StepReport {
-    /// Adds to the force of the last support, or begins that of another one.
+    /// Adds `push` to the last support force if it belongs to `body`, else appends a new support
+    /// force.
     pub(crate) fn push_support(&mut self, body: u32, push: [f64; 3]) {
         match self.supports.last_mut() {
             Some(last) if last.body == body => {
@@ -200,7 +206,7 @@ impl StepReport {
         }
     }
 
-    /// Counts the force of a support among the friction of its dofs, of which `first` is the first.
+    /// Adds a support force to the friction of its joint's dofs, which begin at `first`.
     pub(crate) fn add_support(&mut self, first: usize, support: usize) {
         let force = self.supports[support].force;
         for (dof, force) in (first as u32..).zip(force) {
@@ -212,7 +218,7 @@ impl StepReport {
     }
 }
 
-/// Everything a step computed.
+/// All results of one step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// Time at the end of the step, in s.
@@ -221,50 +227,57 @@ pub struct StepReport {
     pub v: Vec<f64>,
     /// Contact points within the margin, ordered by geom pair and feature.
     pub contacts: Vec<ContactReport>,
-    /// Closed loops and couplings, all of them.
+    /// All constraints: closed loops and couplings.
     pub constraints: Vec<ConstraintReport>,
-    /// Position limits that push.
+    /// Position limits with a force.
     pub limits: Vec<JointForce>,
-    /// Dry friction of each dof that has some, ascending, that of supports with it: against its motion and of full size where it
-    /// moves, of any size up to that where it does not. Zero for a prescribed joint at rest, whose drive and friction share a force as they
-    /// like.
+    /// Dry friction of each dof that has some, including that of supports, in ascending order. It
+    /// opposes the motion with full size if the dof moves, and has at most full size otherwise.
+    /// Zero for a prescribed joint at rest, where the split between drive force and friction is
+    /// undetermined.
     pub joint_friction: Vec<JointForce>,
-    /// Of these the forces of supports of planar joints, by body.
+    /// Friction forces of the supports of planar joints, by body. `joint_friction` includes them.
     pub supports: Vec<SupportForce>,
     /// Drive force on each commanded dof, in N or N·m: spring and damper of an actuated joint, or
-    /// the force that a prescribed motion needs. Then of each [`CartesianSpring`](crate::CartesianSpring) the torque and
-    /// the force on its frame, at its origin, in W.
+    /// the force that a prescribed motion requires. Then, for each
+    /// [`CartesianSpring`](crate::CartesianSpring), torque and force on its frame at the frame's
+    /// origin, in W.
     pub effort: Vec<f64>,
     /// Actuated dofs whose spring force is at its effort limit.
     pub saturated: Vec<u32>,
-    /// Bodies that the drag of the [relaxation time](crate::Relaxation) slows by more than 1 % of their weight, ascending.
+    /// Bodies with a drag of the [relaxation time](crate::Relaxation) above 1 % of their weight,
+    /// ascending.
     pub drags: Vec<BodyDrag>,
     /// Residuals.
     pub certificate: Certificate,
-    /// Substeps that the step was taken in, 1 for a whole one: velocity, forces and contacts are those of the last.
+    /// Number of substeps, 1 for an undivided step. Velocity, forces and contacts are those of the
+    /// last substep.
     pub substeps: u32,
-    /// Pairs of shapes beyond the contact margin that joined the program because its motion brought them together.
+    /// Number of shape pairs beyond the contact margin that were added because the motion brought
+    /// them together.
     pub n_joined: usize,
-    /// Rows of the step problem.
+    /// Number of rows of the step's program.
     pub n_rows: usize,
-    /// Rows with an impulse.
+    /// Number of rows with an impulse.
     pub n_active: usize,
-    /// Pairs of shapes that reached the exact distance.
+    /// Number of shape pairs whose exact distance was computed.
     pub n_candidates: usize,
-    /// Iterations of the solver.
+    /// Number of solver iterations.
     pub iterations: u32,
-    /// Multiply-adds of the solvers in all programs of the step, counted from sizes: the same on every machine. At most
+    /// Work of the solvers in all programs of the step, in multiply-adds. It is counted from
+    /// problem sizes, so it does not depend on the machine. At most
     /// [`StepParams::work_limit`](crate::StepParams::work_limit).
     pub work: u64,
-    /// The algorithm that gave the answer.
+    /// Algorithm that found the solution.
     pub method: StepMethod,
-    /// What stands in for a step that has no solution with exact Coulomb friction, and why that has none;
-    /// `None` for a step as asked for.
+    /// Fallback that was used because the step has no solution with exact Coulomb friction, and the
+    /// error of that step. `None` if no fallback was needed.
     pub fallback: Option<(Fallback, StepError)>,
-    /// Whether another answer would have done as well, if [`StepParams::uniqueness`](crate::StepParams::uniqueness)
-    /// asks and the step has exact Coulomb friction and took no fallback.
+    /// Whether the solution is unique. `None` unless
+    /// [`StepParams::uniqueness`](crate::StepParams::uniqueness) is set and the step has exact
+    /// Coulomb friction without a fallback.
     pub uniqueness: Option<Uniqueness>,
-    /// True if the impulses are the smallest-norm ones among all that balance the same forces.
+    /// True if the impulses have the smallest norm among all that satisfy the force balance.
     pub smallest_norm: bool,
     /// Time spent in each stage, in ns of the workspace's clock; zero without one.
     pub stage_ns: [u64; Stage::COUNT],

@@ -1,21 +1,22 @@
-//! How a rotation follows its rate over a step.
+//! Integration of rotations over a step.
 //!
 //! ```text
 //! exponential:   R_next = exp(h w) R
 //! linear:        Q_next = (Q + h/2 w Q) / ‖Q + h/2 w Q‖ = exp(s(θ) h w) Q,      s = 2 atan(θ/2) / θ,   θ = ‖h w‖
 //! ```
 //!
-//! So the linear one is the exponential of a shorter turn, by `θ³/12` to first order, and all that follows a motion follows it.
+//! The linear rule is the exponential of a smaller angle, by `θ³/12` to first order. All
+//! derivatives use this form.
 
 use crate::params::{Rotations, StepParams};
 use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::JointKind;
 
-/// Turns of less, in rad, are the same in both ways to the last digit.
+/// Rotation angle below which both rules agree to the last digit, in rad.
 const SMALL: f64 = 1e-8;
 
-/// `s(θ)`, and what the turn grows by with `θ`.
+/// `s(θ)` and the derivative of `s(θ) θ` with respect to `θ`.
 fn shares(theta: f64) -> [f64; 2] {
     if theta < SMALL {
         return [1.0, 1.0];
@@ -23,7 +24,7 @@ fn shares(theta: f64) -> [f64; 2] {
     [2.0 * (0.5 * theta).atan() / theta, 1.0 / (1.0 + 0.25 * theta * theta)]
 }
 
-/// The change of `s(θ) u` is this times that of `u = h w`.
+/// Matrix that maps the change of `u = h w` to the change of `s(θ) u`.
 fn change(u: Vec3) -> Mat3 {
     let theta = u.norm();
     let [across, along] = shares(theta);
@@ -40,7 +41,7 @@ fn turn(v: &[f64], first: usize) -> Vec3 {
 }
 
 impl System {
-    /// The rates `w'` such that `q ⊕ h w'` is the next configuration at the rates `v`.
+    /// Rates `w'` such that `q ⊕ h w'` is the next configuration for the rates `v`.
     pub(crate) fn followed<'a>(
         &self,
         v: &'a [f64],
@@ -66,7 +67,8 @@ impl System {
         bodies.filter(move |body| turns(&body.joint) && !body.v.is_empty()).map(|body| body.v.start)
     }
 
-    /// Takes the change of `h v` to that of `h w'`; its own transpose.
+    /// Maps the change of `h v` to the change of `h w'`, in place. The map is symmetric, so it is
+    /// its own transpose.
     pub(crate) fn follow_change(&self, v: &[f64], params: (Rotations, f64), hdv: &mut [f64]) {
         let (rotations, h) = params;
         if rotations == Rotations::Exponential {
@@ -78,7 +80,7 @@ impl System {
         }
     }
 
-    /// What [`follow_change`](Self::follow_change) does to the three dofs from `first` on.
+    /// Applies the map of [`follow_change`](Self::follow_change) to the three dofs from `first` on.
     pub(crate) fn followed_turn(
         v: &[f64],
         first: usize,

@@ -1,6 +1,6 @@
-//! Names of the rows of a step problem.
+//! Identities of the rows of a step's program.
 
-/// Identity of one row of the step problem, the same from step to step.
+/// Identity of one row of the step's program; stable from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowKey {
     /// Edge of a friction cone.
@@ -26,16 +26,16 @@ pub enum RowKey {
     },
     /// Dry friction of a joint.
     JointFriction {
-        /// Dof that it resists.
+        /// Index of the dof.
         dof: u32,
-        /// Edge of its cone.
+        /// Edge of the friction cone.
         edge: u32,
     },
-    /// Friction of the surface that a planar joint moves on.
+    /// Friction of the support surface of a planar joint.
     Support {
-        /// Body whose joint it is.
+        /// Body carried by the joint.
         body: u32,
-        /// Edge of its cone.
+        /// Edge of the friction cone.
         edge: u32,
     },
 }

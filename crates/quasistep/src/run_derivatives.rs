@@ -1,13 +1,16 @@
-//! Derivatives of runs by numbers of their system: forward sensitivities, step by step.
+//! Derivatives of runs with respect to parameters of the system: forward sensitivities, step by
+//! step.
 //!
 //! ```text
 //! dq_0 = 0,     dq_{k+1} = ∂q_next/∂q dq_k + ∂q_next/∂θ dθ
 //! ```
 //!
-//! Where velocity is carried over it is part of the state, and `dv_k` stands beside `dq_k`.
+//! Where velocity is carried from step to step, it is part of the state, and `dv_k` is propagated
+//! with `dq_k`.
 //!
-//! A number of a scene is anything; what it does to the system is seen from two systems, a little more and a little less of
-//! it. Between them are changes of mass, stiffness, friction, …: inputs of [`Derivatives::jvp`].
+//! A parameter of a scene can be any number. Its effect on the system is measured from two systems,
+//! built with a slightly smaller and a slightly larger value. Their difference gives changes of
+//! mass, stiffness, friction, …, which are inputs of [`Derivatives::jvp`].
 
 use crate::batch::{BatchInput, own_part, spread};
 use crate::derivatives::{DerivativeError, Derivatives, InputChange, Mode, OutputChange};
@@ -20,27 +23,29 @@ use quasistep_model::{Body, BodyInertia, Support, SupportLoad};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// How a system changes with a number, as far as steps have derivatives by it. Made by [`System::change_between`].
+/// Change of a system with a parameter, for the quantities that steps can be differentiated by.
+/// Made by [`System::change_between`].
 #[derive(Clone, Debug)]
 pub struct SystemChange {
-    /// Masses, centres, inertias, stiffness and damping, per unit of the number.
+    /// Changes of masses, centres of mass, inertias, stiffness and damping, per unit of the
+    /// parameter.
     input: InputChange,
     less: Arc<System>,
     more: Arc<System>,
     per: f64,
 }
 
-/// What comes of runs: configurations `N × T × n_q`, and their derivatives by each of P numbers, in coordinates,
-/// `N × T × P × n_q`. Rows of a run that ends early are NaN from there on.
+/// Results of runs: configurations `N × T × n_q`, and their derivatives with respect to each of P
+/// parameters, in coordinates, `N × T × P × n_q`. If a run ends early, its remaining rows are NaN.
 #[derive(Debug)]
 pub struct RunDerivatives<'a> {
-    /// Configurations after each step.
+    /// Configurations after each step, `N × T × n_q`.
     pub q: &'a mut [f64],
-    /// Their derivatives.
+    /// Derivatives of the configurations, `N × T × P × n_q`.
     pub by: &'a mut [f64],
 }
 
-/// A run in the queue: its number and where its results go.
+/// A run in the queue: its index and its output slices.
 struct Job<'a> {
     index: usize,
     q: &'a mut [f64],
@@ -49,8 +54,9 @@ struct Job<'a> {
 }
 
 impl System {
-    /// How this system changes with a number that is smaller by half of `by` in `less` and larger by that in `more`; `None` if
-    /// they differ in something by which a step has no derivative.
+    /// Change of this system per unit of a parameter. The parameter is smaller by `by / 2` in
+    /// `less`, and larger by `by / 2` in `more`. `None` if the two systems differ in a quantity
+    /// that steps cannot be differentiated by.
     pub fn change_between(
         &self,
         less: &Arc<Self>,
@@ -71,7 +77,7 @@ impl System {
                 return None;
             }
             input.mass.push(dm * per);
-            // beside what grows with the mass
+            // the inertia's growth with the mass is counted by the mass
             let grown = if base.mass > 0.0 { dm / base.mass } else { 0.0 };
             let dI = |i: usize, j: usize| {
                 let at = |of: &BodyInertia| of.inertia.rows[i][j];
@@ -91,7 +97,7 @@ impl System {
             let (at, a, b) = (of(self), of(less), of(more));
             let [at, a, b] = [at, a, b].map(Option::unwrap_or_default);
             let d = [0, 1, 2].map(|k| (b[k] - a[k]) * per);
-            // what is 0 has no row
+            // a coefficient of zero has no row
             if d[0] != 0.0 && at[0] == 0.0 || d[2] != 0.0 && at[2] == 0.0 {
                 return None;
             }
@@ -115,7 +121,7 @@ impl System {
         Some(SystemChange { input, less: Arc::clone(less), more: Arc::clone(more), per })
     }
 
-    /// True if another system differs in nothing but numbers that a step has derivatives by.
+    /// True if the other system differs only in numbers that steps can be differentiated by.
     fn is_like(&self, other: &Self) -> bool {
         let body = |a: &Body, b: &Body| {
             let mut a = a.clone();
@@ -143,12 +149,13 @@ impl System {
             && self.springs().eq(other.springs())
     }
 
-    /// Runs of all samples of `input` with their derivatives by `changes`, on `n_threads` threads; returns how each went. A run
-    /// ends at a step that has no derivatives. Warm starts are not read.
+    /// Runs all samples of `input` and their derivatives with respect to the parameters of
+    /// `changes`, on `n_threads` threads. Returns the outcome of each run. A run ends at a step
+    /// that has no derivatives. Warm starts are not read.
     ///
     /// # Errors
     ///
-    /// [`DerivativeError::Formulation`] and lengths that do not fit, before anything is stepped.
+    /// [`DerivativeError::Formulation`] and invalid lengths, before any sample is stepped.
     pub fn run_derivatives(
         &self,
         input: &BatchInput<'_>,
@@ -173,7 +180,7 @@ impl System {
         q.fill(f64::NAN);
         by.fill(f64::NAN);
         let mut outcomes = vec![Ok(()); n];
-        // no parameters, or no coordinates, are empty rows
+        // without parameters or coordinates, rows are empty
         let mut q = q.chunks_mut((q.len() / n.max(1)).max(1));
         let mut by = by.chunks_mut((by.len() / n.max(1)).max(1));
         let jobs = outcomes.iter_mut().enumerate().map(|(index, outcome)| {
@@ -183,7 +190,7 @@ impl System {
         spread(jobs.collect(), n_threads, None, || {
             |job: Job<'_>, _: bool| {
                 let Job { index, q, by, outcome } = job;
-                // a mistake of ours ends one run, not all
+                // a panic ends one run, not all
                 let run = AssertUnwindSafe(|| {
                     self.differentiate_run(input, changes, params, index, q, by)
                 });
@@ -229,7 +236,7 @@ impl System {
             }
             state.time = crate::step::end_of_step(state.time, params.time_step);
             for (p, (change, (dq, dv))) in changes.iter().zip(&mut dx).enumerate() {
-                // each motion of the step has contacts of its own
+                // each substep has contacts of its own
                 let of = |part: &Derivatives| change.of_step(self, part, (dq.clone(), dv.clone()));
                 derivatives.jvp_of(self, &of, false, &mut out)?;
                 dq.clone_from(&out.q_next);
@@ -246,7 +253,7 @@ impl System {
 }
 
 impl SystemChange {
-    /// The change of a step's inputs per unit of the number, with that of where it starts.
+    /// Change of a step's inputs per unit of the parameter, with the change of its start state.
     fn of_step(
         &self,
         system: &System,
@@ -261,7 +268,7 @@ impl SystemChange {
             let numbers = |f: &Friction| [f.mu, f.mu_spin, f.mu_roll, f.compliance, f.foundation];
             let (at, a, b) = (numbers(&base), numbers(&less), numbers(&more));
             let d = [0, 1, 2, 3, 4].map(|k| (b[k] - a[k]) * self.per);
-            // what is 0 has no row, and what comes with another kind of patch no derivative
+            // a coefficient of zero has no row, and a change of the patch law has no derivative
             let begins = (0..5).any(|k| at[k] == 0.0 && d[k] != 0.0);
             let other =
                 |f: &Friction| (f.patch, f.spin_is_given) != (base.patch, base.spin_is_given);
@@ -269,7 +276,8 @@ impl SystemChange {
                 return Err(DerivativeError::Begins);
             }
             change.friction.extend(&d[..3]);
-            // points of a foundation give way by their share of it, others by the pair's compliance
+            // compliance of a foundation point depends on its area, that of other contacts on the
+            // pair
             let own = contact.friction.compliance;
             let of_bed = at[4] > 0.0 && own != at[3];
             change.compliance.push(if of_bed { -own * d[4] / at[4] } else { d[3] });

@@ -1,4 +1,4 @@
-//! Stages 1 and 2: where everything is at one configuration, and what is near what.
+//! Stages 1 and 2: poses of all bodies at one configuration, and near points between their shapes.
 
 use crate::error::StepError;
 use crate::report::ContactReport;
@@ -10,16 +10,16 @@ use quasistep_math::{Pose, Vec3};
 use quasistep_model::Kinematics;
 use std::ops::Range;
 
-/// Normals that differ by less are one.
+/// Normals that differ by less than this are treated as equal.
 const SAME_NORMAL: f64 = 1e-9;
 
-/// Cosine of the angle between normals of one surface before and after a step: 5 degrees.
+/// Smallest cosine between normals of one surface before and after a step: an angle of 5 degrees.
 const NEARLY: f64 = 0.996;
 
-/// Points of one configuration. A step takes some 6 kB for each.
+/// Largest number of near points at one configuration. A step takes about 6 kB for each.
 const MOST_POINTS: usize = 500_000;
 
-/// One point where two geoms are within the margin.
+/// One contact point of two geoms within the margin.
 #[derive(Clone, Debug)]
 pub(crate) struct NearPoint {
     pub geom_a: u32,
@@ -29,7 +29,8 @@ pub(crate) struct NearPoint {
 }
 
 impl NearPoint {
-    /// Where the contact is, in the world: halfway between its two points, or where they meet first.
+    /// Position of the contact in the world, in m: halfway between its witness points, or the point
+    /// at which they first meet.
     pub fn p_W(&self) -> Vec3 {
         match self.kind {
             PointKind::Meeting { p_W } => p_W,
@@ -38,29 +39,32 @@ impl NearPoint {
     }
 }
 
-/// Where a near point is from.
+/// Origin of a near point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PointKind {
     /// The pair's contact patch.
     Patch,
-    /// The patch of another normal than that of the least depth, along which nothing could move: see [`crate::deep`].
+    /// A patch along another normal, since no motion was possible along the normal of least depth:
+    /// see [`crate::deep`].
     Opened,
-    /// The patch along the normal of a neighbour, at a seam: see [`crate::seams`].
+    /// A patch along the normal of a neighbouring shape, at a seam: see [`crate::seams`].
     Seam,
     /// A point of the foundation under a patch: see [`crate::foundation`].
     Bed,
-    /// The patch of the first contact along the step's motion, taken back to this configuration: see [`crate::sweep`].
+    /// The patch of the first contact during the step's motion, moved back to this configuration:
+    /// see [`crate::sweep`].
     Meeting {
-        /// Where they meet.
+        /// Point at which the witness points meet, in m.
         p_W: Vec3,
     },
 }
 
-/// Points of a pair near its first contact, each in the frame of the geom that it moves with.
+/// Contact points of a pair at its first contact, each in the frame of the geom that carries it.
 #[derive(Clone, Debug)]
 pub(crate) struct Meeting {
     pub pair: (u32, u32),
-    /// The motion that brings them together, by its number in a [`Trace`](crate::trace::Trace), and how far it is done then.
+    /// Index in [`Trace`](crate::trace::Trace) of the motion during which the pair meets, and the
+    /// share of it done by then.
     pub motion: usize,
     pub share: f64,
     points: Vec<MeetingPoint>,
@@ -71,13 +75,14 @@ struct MeetingPoint {
     p_Ga: Vec3,
     p_Gb: Vec3,
     n_AB_W: Vec3,
-    /// Where the two points meet.
+    /// Point at which the two witness points meet, in m.
     p_W: Vec3,
     feature: u32,
 }
 
 impl Meeting {
-    /// From the points of the first contact, ascending by feature, with the geoms at these poses.
+    /// Builds a meeting from the points of the first contact, ascending by feature, with the geoms
+    /// at the given poses.
     pub fn new(
         pair: (u32, u32),
         points: &[ContactPoint],
@@ -94,8 +99,8 @@ impl Meeting {
         Self { pair, motion: 0, share, points: points.collect() }
     }
 
-    /// The points with their geoms at these poses, their distances along the normals of the first contact, and where they
-    /// meet; ascending by feature.
+    /// The contact points with their geoms at the given poses, ascending by feature. Each comes
+    /// with its distance along the normal of the first contact and its meeting point.
     pub fn at(&self, X_WA: &Pose, X_WB: &Pose) -> impl Iterator<Item = (ContactPoint, Vec3)> {
         self.points.iter().map(|p| {
             let (p_WCa, p_WCb) = (X_WA.transform_point(p.p_Ga), X_WB.transform_point(p.p_Gb));
@@ -106,18 +111,18 @@ impl Meeting {
     }
 }
 
-/// Poses and near points at `q`. A pure function of `(q, margin)`, kept because the end of one
-/// step is the start of the next.
+/// Poses and near points at `q`. It depends only on `(q, margin)`, and is kept because the end of
+/// one step is the start of the next.
 #[derive(Debug)]
 pub(crate) struct Scan {
     q: Vec<f64>,
     margin: f64,
     pub kin: Kinematics,
-    /// Sorted by geom pair, then by feature.
+    /// Near points, sorted by geom pair, then by feature.
     pub points: Vec<NearPoint>,
-    /// Pairs of geoms that the broad phase handed to the exact distance.
+    /// Number of geom pairs that the broad phase passed to the exact distance.
     pub n_candidates: usize,
-    /// True if some points are not of their pair's patch: these hang on more than `q`.
+    /// True if some points do not come from their pair's patch; these do not depend on `q` alone.
     altered: bool,
     X_WG: Vec<Pose>,
     boxes: Vec<Aabb>,
@@ -128,7 +133,8 @@ pub(crate) struct Scan {
     sides: Vec<Side>,
     marked: Vec<(u32, u32)>,
     cuts: Vec<Cut>,
-    /// Pairs whose contact a neighbour cuts, ascending, with their distance, in m, and its normal.
+    /// Pairs whose contact a neighbouring shape overrides, ascending, with their distance (m) and
+    /// its normal.
     at_seams: Vec<((u32, u32), (f64, Vec3))>,
 }
 
@@ -154,11 +160,12 @@ impl Scan {
         }
     }
 
-    /// Makes this the scan of `q`; nothing is computed if it already is.
+    /// Computes the scan of `q`, unless it is up to date.
     ///
     /// # Errors
     ///
-    /// More than [`MOST_POINTS`]: those of the first pairs alone are there.
+    /// There are more than [`MOST_POINTS`] near points. The scan then holds those of the first
+    /// pairs only.
     pub fn update(
         &mut self,
         system: &System,
@@ -194,7 +201,8 @@ impl Scan {
             let (shape_a, shape_b) = (&system.geoms[i].shape, &system.geoms[j].shape);
             let (X_WA, X_WB) = (&self.X_WG[i], &self.X_WG[j]);
             self.narrow.contact_patch(shape_a, X_WA, shape_b, X_WB, margin, &mut self.patch);
-            // by feature: the order of rows must not depend on the clipping's start vertex
+            // sort by feature: the order of rows must not depend on the start vertex of the
+            // clipping
             self.patch.sort_unstable_by_key(|p| p.feature);
             self.points.extend(self.patch.drain(..).map(|point| NearPoint {
                 geom_a: a,
@@ -216,7 +224,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Gives pairs whose contact a neighbour of one of their shapes cuts the points that both shapes allow, if any.
+    /// For each pair whose contact a neighbouring shape overrides, replaces its points by the points
+    /// that both shapes permit.
     fn close_seams(&mut self, system: &System) {
         self.sides.clear();
         self.at_seams.clear();
@@ -262,27 +271,27 @@ impl Scan {
         }
     }
 
-    /// Distance of a pair whose contact a neighbour cuts, in m, and its normal.
+    /// Distance (m) and normal of a pair whose contact a neighbouring shape overrides.
     fn at_seam(&self, pair: (u32, u32)) -> Option<(f64, Vec3)> {
         let known = self.at_seams.binary_search_by_key(&pair, |(pair, _)| *pair);
         known.ok().map(|k| self.at_seams[k].1)
     }
 
-    /// Poses of all bodies at `q`, if this is its scan.
+    /// Poses of all bodies at `q`, if this scan was computed at `q`.
     pub fn poses_at(&self, q: &[f64]) -> Option<&[Pose]> {
         (self.q == q).then_some(&self.kin.X_WB)
     }
 
-    /// Gives all pairs their first points again; `meetings` have joined.
+    /// Restores the original points of all pairs, and adds those of `meetings`.
     pub fn close(&mut self, system: &System, meetings: &[Meeting], timer: &mut Timer) {
         let q = std::mem::take(&mut self.q);
-        // they had room before
+        // the number of points was within its limit before
         let _ = self.update(system, &q, self.margin, timer);
         self.join(meetings);
     }
 
-    /// Gives a pair the points of the least shift along `ways` that ends its overlap; false if there is none, or it is
-    /// along the same normal.
+    /// Replaces the points of a pair by those of the smallest translation along `ways` that ends
+    /// its overlap. Returns false if there is none, or if its normal is unchanged.
     pub fn open(&mut self, system: &System, (a, b): (u32, u32), ways: &[Vec3]) -> bool {
         let (i, j) = (a as usize, b as usize);
         let (shape_a, shape_b) = (&system.geoms[i].shape, &system.geoms[j].shape);
@@ -309,7 +318,8 @@ impl Scan {
         true
     }
 
-    /// Adds the points of pairs that meet along the step's motion and are not near here.
+    /// Adds contact points of pairs that meet during the step's motion and are not near at this
+    /// configuration.
     pub fn join(&mut self, meetings: &[Meeting]) {
         for meeting in meetings {
             let (a, b) = meeting.pair;
@@ -329,34 +339,34 @@ impl Scan {
         }
     }
 
-    /// Where the points of a pair are, or would be.
+    /// Range of the points of a pair, empty at its place in the order if the pair has none.
     fn range(&self, pair: (u32, u32)) -> Range<usize> {
         let start = self.points.partition_point(|p| (p.geom_a, p.geom_b) < pair);
         let end = self.points.partition_point(|p| (p.geom_a, p.geom_b) <= pair);
         start..end
     }
 
-    /// The configuration.
+    /// Configuration of the scan.
     pub fn q(&self) -> &[f64] {
         &self.q
     }
 
-    /// Pose of a geom.
+    /// World pose of a geom.
     pub fn X_WG(&self, geom: usize) -> Pose {
         self.X_WG[geom]
     }
 
-    /// Box around a geom.
+    /// Axis-aligned bounding box of a geom, in W.
     pub fn aabb(&self, geom: usize) -> Aabb {
         self.boxes[geom]
     }
 
-    /// Distance of a pair, in m, if it is near.
+    /// Signed distance of a pair, in m, if it is near.
     pub fn distance(&self, pair: (u32, u32)) -> Option<f64> {
         self.points[self.range(pair)].iter().map(|p| p.point.phi).reduce(f64::min)
     }
 
-    /// Distance of a pair, in m, and its normal, if the pair's patch is known here.
+    /// Signed distance (m) and normal of a pair, if its patch is known here.
     pub fn nearest(&self, pair: (u32, u32)) -> Option<(f64, Vec3)> {
         if let Some(known) = self.at_seam(pair) {
             return Some(known);
@@ -374,12 +384,13 @@ impl Scan {
         !self.range(pair).is_empty()
     }
 
-    /// True if a pair is nearer than the margin, or has joined.
+    /// True if a pair is nearer than the margin, or was added as a meeting.
     pub fn is_near(&self, pair: (u32, u32)) -> bool {
         self.has_points(pair) || self.at_seam(pair).is_some()
     }
 
-    /// Every pair that is near or has joined, ascending, with the least that its distance is, in m; −∞ where that is not known.
+    /// All pairs that are near or were added as meetings, ascending, with a lower bound of their distance, in
+    /// m; −∞ if unknown.
     pub fn distances(&self) -> impl Iterator<Item = ((u32, u32), f64)> {
         let pair = |p: &NearPoint| (p.geom_a, p.geom_b);
         let near = self.points.chunk_by(move |x, y| pair(x) == pair(y)).map(move |points| {
@@ -388,7 +399,7 @@ impl Scan {
                     points.iter().fold(f64::INFINITY, |m, p| m.min(p.point.phi))
                 }
                 PointKind::Opened => f64::NEG_INFINITY,
-                // else it were near
+                // otherwise the pair would be near
                 PointKind::Meeting { .. } => self.margin,
             };
             (pair(&points[0]), least)
@@ -408,8 +419,9 @@ impl Scan {
         })
     }
 
-    /// True if a geom that moves with one of a contact's is nearer than `closed`, in m, to the other one here, along a normal
-    /// that is nearly the contact's: what slid over a seam is on its other side.
+    /// True if another geom that moves with one of the contact's geoms is nearer than `closed` (m)
+    /// to the other geom, along nearly the contact's normal. This is the case for a body that has
+    /// slid over a seam.
     pub fn is_continued(&self, system: &System, contact: &ContactReport, closed: f64) -> bool {
         let (a, b) = (contact.geom_a, contact.geom_b);
         let moves_with = |x: u32, y: u32| {
@@ -426,12 +438,13 @@ impl Scan {
         })
     }
 
-    /// Makes the next update compute, for `kin` is of another configuration.
+    /// Forces the next update to compute everything, since `kin` belongs to another configuration.
     pub fn forget(&mut self) {
         self.q.clear();
     }
 
-    /// How each near point changes as its geoms move against one another; in the order of `points`.
+    /// Derivatives of each near point with the relative motion of its geoms, in the order of
+    /// `points`.
     pub fn motions(&mut self, system: &System, out: &mut Vec<ContactMotion>) {
         out.clear();
         let pair = |p: &NearPoint| (p.geom_a, p.geom_b);
@@ -440,7 +453,7 @@ impl Scan {
             self.patch.clear();
             self.patch.extend(near.iter().map(|p| p.point));
             if matches!(near[0].kind, PointKind::Meeting { .. }) {
-                // known where they meet alone
+                // these are known only at the configuration of the meeting
                 out.extend(near.iter().map(|_| ContactMotion::default()));
                 continue;
             }
@@ -461,8 +474,9 @@ impl Scan {
         }
     }
 
-    /// The points of a pair that has met, ascending by feature, where it did so with the bodies as in `kin`, and how they
-    /// change as its geoms move there against one another; with the poses of both bodies there.
+    /// Points of a pair at its meeting, ascending by feature, with the bodies posed as in `kin`.
+    /// Returns their derivatives with the relative motion of the geoms, and the poses of both
+    /// bodies.
     pub fn motions_at(
         &mut self,
         system: &System,
@@ -479,7 +493,8 @@ impl Scan {
         points
     }
 
-    /// Number of pairs with a cloud of which other points may be chosen at the smallest motion.
+    /// Number of pairs with a point cloud whose choice of contact points may change under an
+    /// infinitesimal motion.
     pub fn tied_choices(&mut self, system: &System) -> u32 {
         let pair = |p: &NearPoint| (p.geom_a, p.geom_b);
         let mut count = 0;
@@ -498,7 +513,7 @@ impl Scan {
     }
 }
 
-/// The nearest of a pair's points; the first of equals.
+/// The point of a pair with the smallest distance; the first if several are equal.
 fn nearest_of(points: &[NearPoint]) -> &NearPoint {
     let nearer = |x: &NearPoint, y: &NearPoint| y.point.phi < x.point.phi;
     points.iter().fold(&points[0], |x, y| if nearer(x, y) { y } else { x })

@@ -1,59 +1,62 @@
-//! End of stage 2: seams, where shapes that move as one continue one another.
+//! End of stage 2: seams, where shapes that move together continue one another.
 //!
-//! A shape `S` that slides over a floor of two slabs, on `Y` towards `X`, is nearest to a side of `X`: were they one body, that
-//! side would be inside it. A contact has one normal, and the plane across it keeps `S` off all that is behind it. So where
-//! the plane of `Y`'s contact has all of `X` behind it, and the plane of `X`'s contact has not all of `Y`, the first is the one
-//! that the union of both allows, and `X` has its contact along `Y`'s normal `n`:
+//! Consider a shape `S` that slides over a floor of two slabs, from `Y` towards `X`. The nearest
+//! face of `X` may be a side face, which would be interior if the slabs were one body. A contact
+//! row keeps `S` out of everything behind its plane. If the plane of `Y`'s contact has all of `X`
+//! behind it, and the plane of `X`'s contact does not have all of `Y` behind it, then `Y`'s plane
+//! is the one that the union permits. The contact of `X` then uses `Y`'s normal `n`:
 //!
 //! ```text
 //! h_X(n) ≤ h_Y(n),     h_Y(m) > h_X(m)          h(d) = max d·p over the shape;   m: normal of X's contact
 //! ```
 //!
-//! The points of that contact are those of `S` over the face of `X` that looks along `n`; beside the face there are none. An
-//! `X` without such a face keeps the points of its own that `Y` does not hold: normals of a union are those of all shapes that hold a
-//! point. What stands out of `Y`'s plane, as a wall or a curb does, keeps its contact, and what a step moves behind
-//! the plane all the same is found along its motion ([`crate::sweep`]).
+//! The contact points are those of `S` above the face of `X` with normal `n`; beside that face
+//! there are none. If `X` has no such face, it keeps those of its own points that are outside `Y`,
+//! since a normal of a union is a normal of every shape that contains the point. A part that
+//! protrudes from `Y`'s plane, such as a wall or a curb, keeps its contact. If a step nevertheless
+//! moves a shape behind the plane, the check along its motion finds it ([`crate::sweep`]).
 
 use crate::system::System;
 use quasistep_geometry::{NarrowPhase, Shape};
 use quasistep_math::{Pose, Vec3};
 
-/// What stands out by less than this share of two shapes' size is level with them: ten times what single precision, in which
-/// most meshes are stored, leaves of their coordinates.
+/// A protrusion below this share of two shapes' size counts as level. It is ten times the rounding
+/// of single precision, in which most meshes are stored.
 const LEVEL: f64 = 1e-6;
-/// Cosine of the angle above which normals are one.
+/// Cosine of the angle between normals above which they are treated as equal.
 const SAME_NORMAL: f64 = 1.0 - 1e-10;
-/// Normals of a half-space that differ by less are one.
+/// Normals of a half-space that differ by less are treated as equal.
 const SAME_PLANE: f64 = 1e-12;
 
-/// A pair of geoms that are near, seen from one of them.
+/// A pair of near geoms, described from one side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side {
-    /// The geom that it is seen from, and those that the other one moves with.
+    /// The geom on this side, and the group of geoms that the other one moves with.
     pub own: u32,
     pub group: u32,
-    /// The other geom, its nearest point, and the normal out of it there.
+    /// The other geom, its witness point, and its outward normal there.
     pub other: u32,
     pub p_W: Vec3,
     pub n_W: Vec3,
 }
 
 impl Side {
-    /// The pair, ascending.
+    /// Indices of the pair, ascending.
     pub fn pair(&self) -> (u32, u32) {
         (self.own.min(self.other), self.own.max(self.other))
     }
 }
 
-/// A contact whose normal a neighbour does not allow, and the neighbour's.
+/// A contact whose normal a neighbouring shape forbids, and the neighbour's contact.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     pub side: Side,
     pub by: Side,
 }
 
-/// Finds the pairs of `sides` whose contacts neighbours cut, ascending by pair, each once. What is cut itself cuts nothing.
-/// Leaves in `marked` the pairs that would be cut if it did.
+/// Finds the pairs of `sides` whose contacts neighbouring shapes override, ascending, each once. A
+/// contact that is itself overridden does not override others. `marked` receives the pairs that it
+/// would override.
 pub(crate) fn find_cuts(
     system: &System,
     X_WG: &[Pose],
@@ -86,10 +89,11 @@ pub(crate) fn find_cuts(
     cuts.dedup_by_key(|cut| cut.side.pair());
 }
 
-/// True if the plane of `y`'s contact holds for `x`'s shape too, and the plane of `x`'s contact not for `y`'s.
+/// True if `x`'s shape is behind the plane of `y`'s contact, while `y`'s shape is not behind the
+/// plane of `x`'s contact.
 fn cuts_off(system: &System, X_WG: &[Pose], narrow: &mut NarrowPhase, x: &Side, y: &Side) -> bool {
     let [X, Y] = [x, y].map(|s| s.other as usize);
-    // most are told apart by the points at hand
+    // cheap test with the witness points decides most cases
     let level = level(system, X, Y);
     if x.n_W.dot(y.n_W) >= SAME_NORMAL || (x.p_W - y.p_W).dot(y.n_W) > level {
         return false;
@@ -98,7 +102,7 @@ fn cuts_off(system: &System, X_WG: &[Pose], narrow: &mut NarrowPhase, x: &Side, 
     reach(X, y.n_W) <= reach(Y, y.n_W) + level && reach(Y, x.n_W) > reach(X, x.n_W) + level
 }
 
-/// True if a geom holds a point, which a geom of the same body has, or is as near to it as rounding is.
+/// True if a geom contains a point of another geom of the same body, up to rounding.
 pub(crate) fn holds(
     system: &System,
     X_WG: &[Pose],
@@ -112,7 +116,7 @@ pub(crate) fn holds(
     narrow.signed_distance(&system.geoms[geom].shape, &X_WG[geom], &ball, &at).phi <= 0.0
 }
 
-/// How much rounding may have one geom stand out of another, in m.
+/// Bound on how far rounding lets one geom protrude from another, in m.
 fn level(system: &System, a: usize, b: usize) -> f64 {
     let size = |geom: usize| {
         let size = system.geoms[geom].shape.reach();
@@ -121,7 +125,7 @@ fn level(system: &System, a: usize, b: usize) -> f64 {
     LEVEL * (size(a) + size(b))
 }
 
-/// How far a shape reaches along the unit vector `n`, from the world's origin, in m.
+/// Support function of a shape along the unit vector `n`, relative to the world's origin, in m.
 pub(crate) fn reach(narrow: &mut NarrowPhase, shape: &Shape, X_WG: &Pose, n: Vec3) -> f64 {
     match narrow.support(shape, X_WG.rotation.inverse().rotate(n)) {
         Some(p) => X_WG.transform_point(p).dot(n),

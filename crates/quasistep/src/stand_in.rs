@@ -1,11 +1,11 @@
-//! What stands in for a step that has no answer with exact Coulomb friction: only if it is asked for, and never
-//! without saying so.
+//! Fallbacks for a step that has no solution with exact Coulomb friction. They are used only if the
+//! parameters permit them, and the report names them.
 //!
-//! | fallback  | step that stands in                                                     | helps             |
+//! | fallback  | step that is taken instead                                              | for error         |
 //! |-----------|-------------------------------------------------------------------------|-------------------|
-//! | undecided, convex | the convex one, with the same cones                             | undecided         |
-//! | proximal  | the one with `1/2 vᵀ M_u v` in its cost: the configuration of least energy plus half the squared distance from the present one in the metric of mass | unsupported |
-//! | impedance | the one with springs instead of prescribed motion                       | crushed, jammed   |
+//! | undecided, convex | the convex step with the same cones                             | undecided         |
+//! | proximal  | the step with `1/2 vᵀ M_u v` in its cost: least energy plus half the squared distance from the present configuration in the mass metric | unsupported |
+//! | impedance | the step with springs instead of prescribed motion                      | crushed, jammed   |
 
 use crate::error::StepError;
 use crate::formulation::FrictionLaw;
@@ -18,11 +18,11 @@ use crate::system::System;
 use crate::workspace::{Compliant, Workspace};
 
 impl System {
-    /// Stages 1 to 8 by what stands in for a motion that has no answer, for `why`.
+    /// Runs stages 1 to 8 with the fallbacks for a motion that failed with the error `why`.
     ///
     /// # Errors
     ///
-    /// `why`, if nothing stands in or has an answer either.
+    /// `why`, if no fallback is permitted or has a solution.
     pub(crate) fn stand_in(
         &self,
         state: &State,
@@ -39,7 +39,7 @@ impl System {
             StepParams { inertia: Inertia::Mass, relaxation: Relaxation::Step, ..params.clone() };
         let eased = without_recovery(params);
         let mut others: Vec<(Fallback, FrictionLaw, &StepParams)> = Vec::new();
-        // without an overlap to be recovered it is the same step
+        // without an overlap to recover, this fallback is the step that failed
         if params.formulation.carries_velocity() && overlaps(self, &state.q, &work.contacts) {
             others.push((Fallback::WithoutRecovery, FrictionLaw::Exact, &eased));
         }
@@ -51,7 +51,7 @@ impl System {
                 others.push((Fallback::Convex, FrictionLaw::Convex, params));
             }
             Fallback::Proximal if !convex => {
-                // exact friction first: with mass most steps have an answer
+                // exact friction first: with mass most steps have a solution
                 if params.inertia == Inertia::None && !params.formulation.carries_velocity() {
                     others.push((Fallback::Proximal, FrictionLaw::Exact, &massive));
                 }
@@ -79,8 +79,8 @@ impl System {
         Err(why)
     }
 
-    /// The system with springs in place of prescribed motion, out of `work` if it is known there; `None` if nothing is
-    /// prescribed.
+    /// This system with springs in place of prescribed motion, reused from `work` if it is there;
+    /// `None` if nothing is prescribed.
     fn made_compliant(&self, stiffness: f64, work: &mut Workspace) -> Option<Box<Compliant>> {
         match work.compliant.take() {
             Some(known) if known.stiffness == stiffness => Some(known),

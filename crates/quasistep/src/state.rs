@@ -1,53 +1,56 @@
 use crate::row::RowKey;
 use quasistep_math::Vec3;
 
-/// All that must be saved to continue a run: nothing else is remembered.
+/// State of a simulation: all that must be saved to continue a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Time, in s.
     pub time: f64,
     /// Configuration `q`, length `n_q`, in m, rad and unit quaternions (w, x, y, z).
     pub q: Vec<f64>,
-    /// Velocity, length `n_v`, in m/s and rad/s: what
-    /// [`Motion::Dynamic`](crate::Motion::Dynamic) carries from step to step.
-    /// Empty is rest. Quasi-static steps start from rest and leave it empty.
+    /// Velocity, length `n_v`, in m/s and rad/s. [`Motion::Dynamic`](crate::Motion::Dynamic)
+    /// carries it from step to step; empty means rest. Quasi-static steps start from rest and leave
+    /// it empty.
     pub v: Vec<f64>,
 }
 
 impl State {
-    /// The state at `time` (in s) in which nothing moves.
+    /// State at `time` (s) with configuration `q` and zero velocity.
     pub fn at_rest(time: f64, q: Vec<f64>) -> Self {
         Self { time, q, v: Vec::new() }
     }
 }
 
-/// What drives one step. Everything is taken at the end of the step, `t + h`.
+/// Inputs of one step. All values are those at the end of the step, `t + h`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepInput {
-    /// Position command: the `q` entries of all commanded (actuated or prescribed) joints, in body
-    /// order, then the pose of each [`CartesianSpring`](crate::CartesianSpring) in W (unit quaternion w, x, y, z, position);
-    /// length [`System::n_cmd`](crate::System::n_cmd), in m, rad or unit quaternions.
+    /// Position command, length [`System::n_cmd`](crate::System::n_cmd), in m, rad or unit
+    /// quaternions. First the `q` entries of all commanded (actuated or prescribed) joints, in body
+    /// order. Then the pose of each [`CartesianSpring`](crate::CartesianSpring) in W (unit
+    /// quaternion w, x, y, z, position).
     pub q_cmd: Vec<f64>,
-    /// Rates of the same joints' dofs, then (angular velocity, velocity) of the same poses, length
-    /// [`System::n_cmd_v`](crate::System::n_cmd_v), in m/s or rad/s; empty means zero. Read only
-    /// by damping on the command error (rate at the end of the step), by
-    /// [`Integration::Midpoint`](crate::Integration::Midpoint) (mean rate over the step; zero is a
-    /// command that jumped at its start) and by
+    /// Rates of the command, length [`System::n_cmd_v`](crate::System::n_cmd_v), in m/s or rad/s;
+    /// empty means zero. First the rates of the commanded joints' dofs, then (angular velocity,
+    /// velocity) of each spring's pose.
+    ///
+    /// Read only by damping on the command error (rate at the end of the step), by
+    /// [`Integration::Midpoint`](crate::Integration::Midpoint) (mean rate over the step; zero means
+    /// a command that jumped at the start) and by
     /// [`PrescribedRate::Derivative`](crate::PrescribedRate::Derivative).
     pub v_cmd: Vec<f64>,
     /// External wrenches on bodies.
     pub wrenches: Vec<Wrench>,
-    /// External generalised force on every dof, length `n_v`, in N or N·m, constant over the step, beside
-    /// springs and wrenches: motors that are driven by force. Empty means zero.
+    /// External generalised force on every dof, length `n_v`, in N or N·m, constant over the step;
+    /// empty means zero. It adds to springs and wrenches, and models force-controlled motors.
     pub tau: Vec<f64>,
 }
 
-/// A force and a torque on a body, constant over the step.
+/// An external force and torque on a body, constant over the step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wrench {
     /// Index of the body.
     pub body: usize,
-    /// Point of attack, in the body's frame, in m.
+    /// Point of application, in the body's frame, in m.
     pub p_B: Vec3,
     /// Force, in the world frame, in N.
     pub force_W: Vec3,
@@ -55,32 +58,32 @@ pub struct Wrench {
     pub torque_W: Vec3,
 }
 
-/// A [`State`] with the warm start: resumes with the same bits.
+/// A [`State`] with its warm start. A run resumed from it has the same bits.
 ///
-/// A bare `State` resumes too, to the solver's tolerance.
+/// A run resumed from a bare `State` agrees to the solver's tolerance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
     /// The state.
     pub state: State,
-    /// Rows of the step that led to it, ascending by key.
+    /// Rows of the last step, ascending by key.
     pub rows: Vec<WarmRow>,
 }
 
-/// What a step may start its solver from, for speed: rows of the step before. Any system can start from any
-/// of them; those that name no row of its own are passed over.
+/// Warm start of a step's solver: rows of the step before. Any system accepts any warm start; rows
+/// that it does not have are ignored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmStart {
-    /// Ascending by key.
+    /// Warm-start rows, ascending by key.
     pub rows: Vec<WarmRow>,
 }
 
-/// One row of a step: what the next one starts from.
+/// Warm-start values of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WarmRow {
-    /// Which row.
+    /// Identity of the row.
     pub key: RowKey,
-    /// Its impulse, in N·s, or N·m·s of a joint.
+    /// Impulse of the row, in N·s, or N·m·s for a rotational joint.
     pub impulse: f64,
-    /// Its rate, in m/s, or rad/s of a joint.
+    /// Rate of the row, in m/s, or rad/s for a rotational joint.
     pub rate: f64,
 }

@@ -1,8 +1,9 @@
-//! Statics: where a system comes to rest, and the largest wrench that it holds.
+//! Statics: rest configurations of a system, and the largest wrench that it can hold.
 //!
-//! At rest `v = 0`, and a step says `0 = K_a (q_cmd − q) + tau + Jᵀ lambda / h` with forces inside
-//! their friction cones and at closed gaps alone (Pang21 (9)): equilibrium with Coulomb friction,
-//! whatever the step size, the inertia and the formulation. So rest is found by stepping.
+//! At rest `v = 0`, and the step's equations become `0 = K_a (q_cmd − q) + tau + Jᵀ lambda / h`,
+//! with forces inside their friction cones and only at closed gaps (Pang21 (9)). This is
+//! equilibrium with Coulomb friction for any step size, inertia and formulation. Rest is therefore
+//! found by stepping.
 
 use crate::error::{ParamError, StepError};
 use crate::params::StepParams;
@@ -11,13 +12,13 @@ use crate::state::{Checkpoint, State, StepInput, Wrench};
 use crate::system::System;
 use crate::workspace::Workspace;
 
-/// When a system counts as at rest, and how long it may take.
+/// Criterion for rest, and the largest number of steps to reach it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RestRule {
-    /// No dof moves faster, in m/s or rad/s, > 0. Default 1e-8: far above what the solver leaves on
-    /// a sticking contact (1e-10), far below any motion of interest.
+    /// Largest dof speed at rest, in m/s or rad/s, > 0. Default 1e-8: far above the solver's
+    /// residual on a sticking contact (1e-10), far below any motion of interest.
     pub speed: f64,
-    /// Steps that it may take, ≥ 1. Default 1000.
+    /// Largest number of steps, ≥ 1. Default 1000.
     pub max_steps: usize,
 }
 
@@ -40,14 +41,14 @@ impl RestRule {
     }
 }
 
-/// A static question has no answer.
+/// Error of a statics query.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StaticsError {
-    /// A step on the way was not taken.
+    /// A step failed before the system came to rest.
     #[error(transparent)]
     Step(#[from] StepError),
-    /// It still moves: it falls, slides or turns away, or needs more steps.
+    /// The system still moves: it falls, slides or turns away, or needs more steps.
     #[error(
         "no rest after {steps} steps: `{dof}` still moves at {speed:.1e} (m/s or rad/s); support it, \
          or allow more or longer steps"
@@ -57,7 +58,7 @@ pub enum StaticsError {
         steps: usize,
         /// Name of the fastest dof.
         dof: String,
-        /// Its speed, in m/s or rad/s.
+        /// Speed of the fastest dof, in m/s or rad/s.
         speed: f64,
     },
 }
@@ -68,26 +69,29 @@ impl From<ParamError> for StaticsError {
     }
 }
 
-/// Answer of [`System::largest_wrench`], as factors on the wrench that was asked about.
+/// Result of [`System::largest_wrench`], as factors on the given wrench.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldWrench {
-    /// The system rests under this much of the wrench.
+    /// Largest factor found under which the system comes to rest.
     pub held: f64,
-    /// It does not rest under this much; infinite if `held` is the largest that was to be tried.
+    /// Smallest factor found under which the system does not come to rest; infinite if `held` is the largest factor
+    /// allowed.
     pub lost: f64,
     /// Configuration at rest under `held`.
     pub q: Vec<f64>,
-    /// Loads that were tried.
+    /// Number of loads tried.
     pub trials: usize,
 }
 
 impl System {
-    /// Steps under constant input until nothing moves; `state` is then at rest, and the report holds
-    /// the joint efforts and contact forces of the equilibrium. Its time does not pass.
+    /// Steps under constant input until all dofs are at rest.
+    ///
+    /// `state` is then at rest, with its time unchanged. The report holds the joint efforts and
+    /// contact forces of the equilibrium.
     ///
     /// # Errors
     ///
-    /// See [`StaticsError`]. On error `state` is untouched.
+    /// See [`StaticsError`]. On error `state` is unchanged.
     pub fn settle<'w>(
         &self,
         state: &mut State,
@@ -99,7 +103,8 @@ impl System {
         rule.check()?;
         let mut moving = state.clone();
         for _ in 0..rule.max_steps {
-            // where velocity is carried over, a turning point is slow as well: slow before and after is rest
+            // with carried velocity a turning point is slow too, so require low speed before and
+            // after the step
             let began_slow = moving.v.iter().all(|v| v.abs() <= rule.speed);
             self.step_with(&mut moving, input, params, work)?;
             if began_slow && fastest(work).1 <= rule.speed {
@@ -113,15 +118,16 @@ impl System {
         Err(StaticsError::NotAtRest { steps: rule.max_steps, dof, speed })
     }
 
-    /// The largest multiple of `wrench`, up to `most`, that the system holds under constant input: it
-    /// comes to rest under it from its rest without it. To a relative `tolerance`, by bisection.
+    /// Largest multiple of `wrench`, up to `most`, that the system holds under constant input, to
+    /// the relative tolerance `tolerance`.
     ///
-    /// Robots yield as their springs do; what their grasp holds after that counts. The wrench is
-    /// added to those of `input`.
+    /// A load is held if the system comes to rest under it, starting from its rest configuration
+    /// without `wrench`. Robot joints deflect as their springs permit. `wrench` adds to the
+    /// wrenches of `input`. The factor is found by bisection.
     ///
     /// # Errors
     ///
-    /// See [`StaticsError`]: parameters out of range, or no rest even without the wrench.
+    /// See [`StaticsError`]: invalid parameters, or no rest even without the wrench.
     #[expect(
         clippy::too_many_arguments,
         reason = "a load, its bound and its precision beside those of a step"
@@ -152,7 +158,7 @@ impl System {
             loaded.wrenches[last].force_W = wrench.force_W * factor;
             loaded.wrenches[last].torque_W = wrench.torque_W * factor;
             let mut state = from.clone();
-            // every trial starts cold: its answer is that of its load alone
+            // every trial starts cold, so that its result depends only on its load
             work.resume(&Checkpoint::default());
             self.settle(&mut state, &loaded, params, rule, work).map(|_| state)
         };
@@ -162,7 +168,7 @@ impl System {
         if let Ok(state) = rest_under(most, &base) {
             return Ok(HeldWrench { held: most, lost: f64::INFINITY, q: state.q, trials });
         }
-        // the last clause ends it where the floats do
+        // the last condition ends the bisection at the resolution of floating point
         while lost - held > tolerance * lost && lost > most * f64::EPSILON {
             let middle = 0.5 * (held + lost);
             match rest_under(middle, &base) {
@@ -174,7 +180,7 @@ impl System {
     }
 }
 
-/// The fastest dof of the last step, and its speed.
+/// The fastest dof of the last step, and its speed in m/s or rad/s.
 fn fastest(work: &Workspace) -> (usize, f64) {
     let speeds = work.report.v.iter().map(|v| v.abs()).enumerate();
     speeds.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))

@@ -1,5 +1,5 @@
-//! The main loop. Start reading here: `System::take_stages` lists the stages of one time step, `System::solve_rows` those of
-//! its program.
+//! The main loop. Start reading here: `System::take_stages` lists the stages of one time step, and
+//! `System::solve_rows` the stages of its program.
 
 use crate::cartesian;
 use crate::error::StepError;
@@ -15,22 +15,24 @@ use crate::system::{Role, System};
 use crate::timer::Stage;
 use crate::workspace::{Pressing, Workspace};
 
-/// Most solves of the rows of one configuration: the loads of the first place the friction of areas in the second. Each
-/// further one would move it by less: by friction times the height of what tips the body, over its width.
+/// Largest number of solves at one configuration. The loads of the first solve determine the centre
+/// of friction of areas for the second. A further solve would change the centre by less, by a
+/// factor of friction times the height of the tipping load over the body's width.
 const MOST_SOLVES: usize = 2;
-/// Share of restitution below which impacts that gain energy give back nothing: 1, 1/2, 1/4 and 1/8 are tried before. More
-/// halvings cost a solve each, for a sixty-fourth of the energy and less.
+/// Impacts that gain energy are repeated with restitution scaled by 1/2, 1/4 and 1/8. Below this
+/// scale it is set to zero: each further halving costs a solve, for at most a sixty-fourth of the
+/// energy.
 const LEAST_REBOUND: f64 = 0.2;
 
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
     ///
-    /// `q_cmd` has [`n_cmd`](Self::n_cmd) entries in m, rad or unit quaternions. The report lives in
-    /// `work` until its next step.
+    /// `q_cmd` has [`n_cmd`](Self::n_cmd) entries in m, rad or unit quaternions. The returned
+    /// report is stored in `work` until the next step.
     ///
     /// # Errors
     ///
-    /// See [`StepError`]. On error `state` is untouched.
+    /// See [`StepError`]. On error `state` is unchanged.
     pub fn step<'w>(
         &self,
         state: &mut State,
@@ -41,11 +43,11 @@ impl System {
         self.advance(state, &Drive { q_cmd, v_cmd: &[], wrenches: &[], tau: &[] }, params, work)
     }
 
-    /// [`step`](Self::step) with command rates and external wrenches.
+    /// Variant of [`step`](Self::step) with command rates, wrenches and generalised forces.
     ///
     /// # Errors
     ///
-    /// See [`StepError`]. On error `state` is untouched.
+    /// See [`StepError`]. On error `state` is unchanged.
     pub fn step_with<'w>(
         &self,
         state: &mut State,
@@ -73,7 +75,7 @@ impl System {
         work.work_left = params.work_limit;
         self.take_substeps(state, input, params, work)?;
 
-        // nothing above touched `state`
+        // `state` is unchanged up to here
         std::mem::swap(&mut state.q, &mut work.q_next);
         state.v.clear();
         if params.formulation.carries_velocity() {
@@ -94,8 +96,9 @@ impl System {
         Ok(&work.report)
     }
 
-    /// One motion from `state` with the rows of `work.meetings` beside those of what is near, as the formulation has it or by
-    /// what stands in; the answer is in `work`. Returns what the motion does that it must not.
+    /// Computes one motion from `state`, with rows for near pairs and for `work.meetings`, by the
+    /// formulation or a fallback. The solution is in `work`. Returns the violations along the
+    /// motion.
     pub(crate) fn take_motion(
         &self,
         state: &State,
@@ -107,7 +110,7 @@ impl System {
         work.report.fallback = None;
         self.take_stages(state, input, params, law, true, work)
             .or_else(|why| match why {
-                // a start that is nearly right may end with fewer digits than one from nothing
+                // a warm start close to the solution may reach fewer digits than a cold start
                 StepError::NotSolved { .. } => {
                     self.take_stages(state, input, params, law, false, work)
                 }
@@ -116,7 +119,7 @@ impl System {
             .or_else(|why| self.stand_in(state, input, params, why, work))
     }
 
-    /// All stages, once; `warm` if the solver may start from the step before.
+    /// Runs all stages once. `warm` permits a warm start from the step before.
     pub(crate) fn take_stages(
         &self,
         state: &State,
@@ -127,7 +130,7 @@ impl System {
         work: &mut Workspace,
     ) -> Result<Finding, StepError> {
         let (h, margin) = (params.time_step, params.contact_margin);
-        // 1 kinematics, 2 distance: usually known already, as the end of the step before
+        // 1 kinematics, 2 distance: usually known from the end of the step before
         work.scan.update(self, &state.q, margin, &mut work.timer)?;
         work.scan.join(&work.meetings);
         self.solve(state, input, params, law, Where::Start, warm, work)?; // 3 to 6
@@ -147,7 +150,8 @@ impl System {
         self.check_motion(params, work)
     }
 
-    /// Stages 3 to 6 with the Jacobians of one of the step's configurations; the answer is in the report.
+    /// Stages 3 to 6 with the Jacobians at one configuration of the step. The solution is in the
+    /// report.
     pub(crate) fn solve(
         &self,
         state: &State,
@@ -173,7 +177,7 @@ impl System {
         self.solve_opened(params, place, work, |work| {
             work.rebound = 1.0;
             self.solve_rows(state, params, law, place, warm, false, work)?;
-            // the middle of a step starts from the loads at its start
+            // the solve at the middle of a step starts from the loads at its start
             let follows = matches!(work.pressing, Pressing::Found)
                 && (place == Where::Middle || params.integration == Integration::Euler);
             for _ in 1..MOST_SOLVES {
@@ -182,7 +186,7 @@ impl System {
                 }
                 self.solve_rows(state, params, law, place, warm, true, work)?;
             }
-            // where several impacts at once would gain energy, they give back less
+            // if simultaneous impacts would gain energy, restitution is reduced
             while work.contacts.gain_energy(&work.report, &work.load.v_start) {
                 work.rebound = if work.rebound > LEAST_REBOUND { 0.5 * work.rebound } else { 0.0 };
                 self.solve_rows(state, params, law, place, warm, true, work)?;
@@ -191,7 +195,7 @@ impl System {
         })
     }
 
-    /// Stages 4 to 6 with the contact rows at hand; from the last answer if `again`.
+    /// Stages 4 to 6 with the current contact rows; warm-started from the last solution if `again`.
     fn solve_rows(
         &self,
         state: &State,
@@ -232,7 +236,7 @@ impl System {
         Ok(())
     }
 
-    /// What the motion of the last solve does that it must not.
+    /// Checks the motion of the last solve for overlaps and for forces across gaps.
     pub(crate) fn check_motion(
         &self,
         params: &StepParams,
@@ -252,7 +256,7 @@ impl System {
         Ok(found)
     }
 
-    /// Rows of the near points of one of the step's configurations.
+    /// Builds the contact rows at one configuration of the step.
     pub(crate) fn update_contacts(&self, params: &StepParams, place: Where, work: &mut Workspace) {
         let (cone, axes) = (params.formulation.cone, params.tangents);
         match place {
@@ -328,7 +332,7 @@ impl System {
         Ok(())
     }
 
-    /// `q_next = q ⊕ h v`; prescribed joints sit on their command exactly.
+    /// `q_next = q ⊕ h v`. Prescribed joints are set exactly to their command.
     pub(crate) fn integrate(
         &self,
         q: &[f64],
@@ -345,7 +349,7 @@ impl System {
             let n = range.len();
             if self.roles[body] == Role::Prescribed {
                 let target = &mut q_next[range];
-                // a quaternion keeps its sign from step to step: q and -q are one rotation
+                // keep the quaternion's sign from step to step: q and −q are one rotation
                 let turns = n >= 4;
                 let dot: f64 =
                     target[..4.min(n)].iter().zip(&q_cmd[at..]).map(|(a, b)| a * b).sum();
@@ -368,8 +372,9 @@ impl System {
     }
 }
 
-/// `t + h`, on the grid `k h` when `t` is: a run of many steps must not gather rounding. A step that starts at `t` ends
-/// then; commands that are sampled there are the same to the bit whoever takes the step.
+/// `t + h`, rounded to the grid `k h` if `t` lies on it, so that runs do not accumulate rounding.
+/// It is the exact end time of a step from `t`: commands sampled at this time are bit-identical for
+/// all callers.
 pub fn end_of_step(t: f64, h: f64) -> f64 {
     let k = (t / h).round();
     if (t / h - k).abs() < 1e-6 { (k + 1.0) * h } else { t + h }

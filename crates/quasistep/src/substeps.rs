@@ -1,17 +1,20 @@
-//! A step whose motion is true: in one piece with the rows of all that it brings together, or in substeps.
+//! Steps whose motion is checked: taken as a whole with rows for all pairs that the motion brings
+//! together, or in substeps.
 //!
-//! Linear rows hold what they say of a motion only as far as normals and lever arms stay what they were. The answer to a
-//! motion that leaves them is:
+//! Linear rows describe a motion only while normals and lever arms stay nearly constant. If a
+//! motion violates this, the step proceeds as follows.
 //!
-//! 1. Pairs that meet and have no rows join the program, with points and normals of their first contact, and it is solved
-//!    again.
-//! 2. Where that does not do, the motion is followed as far as it is true, and solved again from there for the time that is
-//!    left. So it is the travel of a substep that is limited: a spring without damping, or a command that jumps, moves as
-//!    far in half the time. Springs stay under the load of their command throughout.
-//! 3. Where velocity is carried over, impulses belong to a time: the substep is solved again for a shorter one. What a spring
-//!    moves and has no mass goes as far in any time: where short times do not help, the travel is limited as in 2.
-//! 4. Midpoint's rows come from the middle of a motion and may not hold what overlaps at its start: Euler steps take the rest.
-//!    Where its first part ends at such a place that they cannot go on, Euler steps take the whole step.
+//! 1. Pairs without rows that meet are added to the program with the points and normals of their
+//!    first contact, and it is solved again.
+//! 2. If that fails, the motion is followed up to its first violation. The remaining time is solved
+//!    again from there. This limits the travel of a substep, not its time: an undamped spring, or a
+//!    command that jumps, moves as far in half the time. Springs keep the load of their command
+//!    throughout.
+//! 3. With carried velocity, impulses depend on the time step, so the substep is solved again with
+//!    a shorter time. A massless part moved by a spring travels as far in any time; if shorter
+//!    times do not help, the travel is limited as in 2.
+//! 4. Rows of the midpoint rule come from the middle of a motion, and may miss an overlap at its
+//!    start. Euler steps then take the whole step.
 
 use crate::error::{PairDepth, StepError};
 use crate::load::Drive;
@@ -23,18 +26,20 @@ use crate::system::{Role, System};
 use crate::trace::{Trace, Tried};
 use crate::workspace::Workspace;
 
-/// Most times that pairs join the program of one substep. Each time the motion is another one, and brings others together.
+/// Largest number of times that pairs are added to the program of one substep. Each new motion may
+/// bring further pairs together.
 const MAX_ROUNDS: usize = 4;
-/// Most motions that a step tries. What a substep overlaps by shrinks with the square of its travel: 256 of them do for a
-/// motion that overlaps by some metres in one.
+/// Largest number of motions per step. The overlap of a substep shrinks with the square of its
+/// travel: 256 substeps suffice for a motion that would overlap by some metres.
 const MAX_MOTIONS: u32 = 256;
-/// Shares of its time that a substep with velocity is cut to at once, least and most.
+/// Smallest and largest factor by which a substep with velocity is shortened at once.
 const CUT: [f64; 2] = [0.25, 0.9];
-/// Share of the step below which a shorter time does not help a substep with velocity.
+/// Share of the step below which a shorter time no longer helps a substep with velocity.
 const SHORT: f64 = 0.01;
 
 impl System {
-    /// Stages 1 to 8 of a whole step, in as many substeps as its motion needs; the answer is in `work`.
+    /// Runs stages 1 to 8 of a whole step, in as many substeps as its motion requires. The solution
+    /// is in `work`.
     pub(crate) fn take_substeps(
         &self,
         state: &State,
@@ -57,7 +62,7 @@ impl System {
         let h = params.time_step;
         let carried = params.formulation.carries_velocity();
         let mut from = state.clone();
-        // what is left of the step, and how much of it the next substep takes, in s
+        // remaining time of the step, and the time of the next substep, in s
         let (mut left, mut size) = (h, h);
         let mut integration = params.integration;
         for _ in 1..MAX_MOTIONS {
@@ -77,7 +82,6 @@ impl System {
                 work.trace.iter_mut().for_each(|trace| trace.follow(share, left));
             } else if integration == Integration::Midpoint {
                 integration = Integration::Euler;
-            } else if params.integration == Integration::Midpoint && left < h {
                 from = state.clone();
                 (left, size) = (h, h);
                 work.report.substeps = 1;
@@ -110,7 +114,8 @@ impl System {
         Err(self.overlap(&breach, h - left, size))
     }
 
-    /// One motion with the rows of all pairs that it brings together; where it is first not true.
+    /// Computes one motion with rows for all pairs that it brings together. Returns its first
+    /// violation.
     fn take_joined(
         &self,
         from: &State,
@@ -123,7 +128,8 @@ impl System {
         for _ in 0..=MAX_ROUNDS {
             let found = match self.take_motion(from, input, params, work) {
                 Ok(found) => found,
-                // all that meets may leave no answer for the whole way: the motion before is true up to its first contact
+                // with all meeting pairs there may be no solution; the previous motion is valid up
+                // to its first contact
                 Err(_) if first.is_some() => break,
                 Err(why) => return Err(why),
             };
@@ -153,8 +159,9 @@ impl System {
         Ok(first)
     }
 
-    /// The command at the end of a substep of `size` of the `left` seconds, where that is not the end of the step:
-    /// prescribed joints are that far on their way, others were where their rate says.
+    /// Command at the end of a substep of `size` out of the `left` seconds; `None` at the end of
+    /// the step. Prescribed joints have covered that share of their way, other commands follow
+    /// their rate.
     fn command_part(
         &self,
         from: &State,
@@ -191,12 +198,13 @@ impl System {
         for &body in self.commanded() {
             part.extend_from_slice(&target[model.body(body).q.clone()]);
         }
-        // springs of frames are where they are at the end
+        // commands of Cartesian springs are those at the end of the step
         part.extend_from_slice(&input.q_cmd[part.len()..]);
         Some(part)
     }
 
-    /// The breach of a motion that began `since` seconds into the step and takes `size`.
+    /// Error for a violation of a motion that began `since` seconds into the step and takes `size`
+    /// seconds.
     pub(crate) fn overlap(&self, breach: &Breach, since: f64, size: f64) -> StepError {
         let name = |geom: u32| self.model.body(self.geoms[geom as usize].body).name.clone();
         let (a, b) = breach.pair;

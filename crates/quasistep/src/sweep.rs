@@ -1,21 +1,23 @@
-//! Stage 8: the true distances along the motion of a step.
+//! Stage 8: true distances along the motion of a step.
 //!
-//! A step's rows speak of linearised gaps of the pairs that are near at its start. Here the motion that they led to is held
-//! against the shapes themselves, for every pair that it may bring together:
+//! A step's rows bound the linearised gaps of pairs that are near at its start. This module checks
+//! the resulting motion against the shapes themselves, for every pair that it may bring together:
 //!
 //! ```text
 //! phi(q ⊕ s δ) ≥ −max_overlap      for all s in [0, 1],      δ = q_next ⊖ q
 //! ```
 //!
-//! An interval of `s` is clear by one of two bounds, else it is halved and its middle measured:
+//! An interval of `s` is clear by one of two bounds. Otherwise it is halved and the distance is
+//! computed at its middle:
 //!
 //! ```text
-//! travel:  phi(s) ≥ (phi(s0) + phi(s1) − T) / 2                            T: most that a point of A moves against one of B
+//! travel:  phi(s) ≥ (phi(s0) + phi(s1) − T) / 2                            T: largest relative motion of a point of A and one of B
 //! plane:   phi(s) ≥ max over n of the chord of sep(n) − bulge               sep(n, s) = min_B n·x − max_A n·x
 //! ```
 //!
-//! A plane's separation is concave in `s` where points go along straight lines, as the minimum of linear functions, so its
-//! chord bounds it from below; `bulge` is how far points leave their chords, an eighth of their greatest acceleration.
+//! If points move along straight lines, the separation along `n` is a minimum of linear functions
+//! of `s`, hence concave, and its chord is a lower bound. `bulge` bounds the deviation of points
+//! from their chords: an eighth of their largest acceleration.
 
 use crate::certificate::Certificate;
 use crate::params::StepParams;
@@ -27,65 +29,68 @@ use quasistep_geometry::{Aabb, BroadPhase, ContactPoint, Distance, NarrowPhase, 
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::JointKind;
 
-/// Most halvings of a motion: to a millionth of its travel, shorter than what may overlap.
+/// Largest number of halvings of a motion. The last interval is a millionth of the travel, shorter
+/// than an allowed overlap.
 const MAX_HALVINGS: u32 = 20;
-/// Most places at which a pair is measured along one motion. What is not clear by then counts as an overlap, and the motion
-/// is followed up to there: a pair that goes along the limit for a thousandth of its travel.
+/// Largest number of distances of one pair along one motion. An interval that is not clear by then
+/// counts as an overlap, and the motion is followed up to it. This occurs for a pair that stays at
+/// the limit for a thousandth of its travel.
 const MOST_SAMPLES: u32 = 1000;
-/// Halvings of a motion whose places keep the poses of all bodies for the next pair, and how many places these are.
+/// Number of halvings whose intermediate body poses are cached for the next pair, and the number of
+/// these places.
 const KEPT_HALVINGS: u32 = 4;
 const KEPT_PLACES: usize = (1 << KEPT_HALVINGS) - 1;
-/// Work of a distance between two shapes, and of the pose of a body, in multiply-adds of solvers that take as long: some 0.8 µs
-/// and 40 ns.
+/// Work charged for a distance between two shapes, and for the pose of a body, in multiply-adds of
+/// equal duration: about 0.8 µs and 40 ns.
 const DISTANCE_WORK: u64 = 10_000;
 const POSE_WORK: u64 = 500;
-/// What rounding may add to an overlap, in m: distances are exact to this.
+/// Rounding error of a distance, in m, added to the allowed overlap.
 const ROUNDING: f64 = 1e-9;
 
-/// Greatest speed and acceleration of a body, per unit of the step: in m and rad.
+/// Bounds on speed and acceleration of a body over the step, in m and rad per unit of `s`.
 #[derive(Clone, Copy, Debug, Default)]
 struct BodyBound {
-    /// Of the body's origin.
+    /// Bounds of the body's origin.
     speed: f64,
     acceleration: f64,
-    /// Of its rotation.
+    /// Bounds of the body's rotation.
     spin: f64,
     spin_change: f64,
 }
 
 impl BodyBound {
-    /// Most that a point within `reach` of the body's origin moves, in m.
+    /// Largest travel of a point within `reach` (m) of the body's origin, in m.
     fn travel(&self, reach: f64) -> f64 {
         self.speed + self.spin * reach
     }
 
-    /// Most that such a point leaves its chord, in m.
+    /// Largest deviation from its chord of a point within `reach` (m) of the body's origin, in m.
     fn bulge(&self, reach: f64) -> f64 {
         let turning = self.spin_change + self.spin * self.spin;
         (self.acceleration + turning * reach) / 8.0
     }
 }
 
-/// A pair that may come together, at both ends of an interval of the motion.
+/// A pair that may come together, with its state at both ends of an interval of the motion.
 #[derive(Clone, Copy, Debug)]
 struct Check {
     a: u32,
     b: u32,
-    /// The least distance that it may have, in m, < 0.
+    /// Smallest permitted distance, in m, < 0.
     floor: f64,
-    /// Overlap that a pair may have which had none, in m.
+    /// Permitted overlap of a pair that did not overlap before, in m.
     allowed: f64,
-    /// Most that a point of one moves against a point of the other, and most that their points leave their chords, over the
-    /// whole motion, in m.
+    /// Largest relative motion of a point of A and one of B, and largest deviation of their points
+    /// from chords, over the whole motion, in m.
     travel: f64,
     bulge: f64,
-    /// True if the step's program has rows of the pair.
+    /// True if the step's program has rows for the pair.
     has_rows: bool,
     start: End,
     end: End,
 }
 
-/// A pair at one place of the motion.
+/// State of a pair at one place of the motion.
 #[derive(Clone, Copy, Debug)]
 struct End {
     X_WA: Pose,
@@ -95,57 +100,58 @@ struct End {
     n_AB_W: Vec3,
 }
 
-/// Where a pair first comes nearer than it may.
+/// First violation of the permitted distance of a pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Breach {
     /// The pair of geoms.
     pub pair: (u32, u32),
-    /// Up to here the motion is clear, as a share of it.
+    /// Share of the motion up to which it is clear.
     pub clear: f64,
-    /// Here it is not.
+    /// Share of the motion at which the pair is too near.
     pub broken: f64,
-    /// Distance of the pair there, in m.
+    /// Distance of the pair at `broken`, in m.
     pub phi: f64,
 }
 
-/// What a motion does that it must not.
+/// Violations along a motion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Finding {
-    /// Pairs without rows that meet.
+    /// Pairs without rows that meet along the motion.
     pub meetings: Vec<Meeting>,
-    /// The first place where a pair, with rows or without, is nearer than it may be; `None` if the motion is true.
+    /// First violation by any pair, with rows or without; `None` if the motion is valid.
     pub first: Option<Breach>,
 }
 
-/// Reusable memory of the sweep; holds no meaning.
+/// Scratch memory of the sweep; its contents do not affect results.
 #[derive(Debug, Default)]
 pub(crate) struct Sweep {
-    /// `δ`, on the tangent space.
+    /// `δ` in the tangent space, length `n_v`.
     delta: Vec<f64>,
     /// Configuration in the middle of an interval.
     q: Vec<f64>,
-    /// Poses of all bodies at the places of the first halvings, one place after another, and which of them are known.
+    /// Poses of all bodies at the places of the first halvings, place after place, and flags for
+    /// those that are known.
     poses: Vec<Pose>,
     known: [bool; KEPT_PLACES],
-    /// Multiply-adds that were spent since the motion was set.
+    /// Multiply-adds spent on the present motion.
     spent: u64,
     bounds: Vec<BodyBound>,
-    /// Most that a point of each geom moves, in m.
+    /// Largest travel of a point of each geom, in m.
     travel: Vec<f64>,
     boxes: Vec<Aabb>,
     broad: BroadPhase,
     pairs: Vec<(u32, u32)>,
     narrow: NarrowPhase,
     checks: Vec<Check>,
-    /// Places at which the pair at hand was measured.
+    /// Number of places at which the present pair was measured.
     samples: u32,
     patch: Vec<ContactPoint>,
-    /// How far pairs that give way are pressed in, in m, ascending by pair.
+    /// Indentation of compliant pairs, in m, ascending by pair.
     pressed: Vec<((u32, u32), f64)>,
 }
 
 impl Sweep {
-    /// Pairs that give way may overlap as far as their forces press them in.
+    /// Permits compliant pairs to overlap by the indentation of their contact forces.
     pub fn press(&mut self, contacts: &[ContactReport]) {
         self.pressed.clear();
         for contact in contacts.iter().filter(|c| c.friction.compliance > 0.0) {
@@ -158,15 +164,15 @@ impl Sweep {
         }
     }
 
-    /// Overlap that a pair may have, in m.
+    /// Permitted overlap of a pair, in m.
     fn allowed(&self, system: &System, (a, b): (u32, u32), params: &StepParams) -> f64 {
         let pressed = self.pressed.binary_search_by_key(&(a, b), |(pair, _)| *pair);
         let pressed = pressed.map_or(0.0, |k| self.pressed[k].1);
         system.allowed_overlap(a as usize, b as usize, params.max_overlap) + pressed
     }
 
-    /// Looks along the motion of a step from the scan `start` to the scan `end`, with the rates `v`. `None` if that takes more
-    /// than `work_left`, from which it takes what it spends.
+    /// Checks the motion of a step with rates `v` from the scan `start` to the scan `end`. The work
+    /// spent is subtracted from `work_left`; `None` if that is not enough.
     pub fn look(
         &mut self,
         system: &System,
@@ -199,8 +205,10 @@ impl Sweep {
         Some(found)
     }
 
-    /// The first pair that carries force at the end of the motion and is not closed there, nor a neighbour in its place:
-    /// farther than it may overlap and the step lifts what slides. Half the motion has a fourth of what its normal turns by.
+    /// First pair with a force across an open gap at the end of the motion, and no neighbouring
+    /// shape that closes it. A gap counts as open if it exceeds the permitted overlap and the
+    /// height at which the step makes sliding contacts float. Half the motion has a quarter of the
+    /// gap that a rotating normal causes.
     pub fn open_force(
         &mut self,
         system: &System,
@@ -208,7 +216,7 @@ impl Sweep {
         report: &StepReport,
         params: &StepParams,
     ) -> Option<Breach> {
-        // forces that the certificate does not tell from zero
+        // forces below this are within the certificate's tolerance
         let largest = report.contacts.iter().fold(1.0_f64, |m, c| m.max(c.normal_force));
         let none = Certificate::RELATIVE_TOLERANCE * largest;
         let lifts = matches!(report.method, StepMethod::Convex(_));
@@ -219,7 +227,7 @@ impl Sweep {
             let (a, b) = pair(&contacts[0]);
             let (i, j) = (a as usize, b as usize);
             let allowed = self.allowed(system, (a, b), params);
-            // an impact ends apart
+            // an impact with restitution ends with a gap
             let bounced = contacts.iter().filter(|c| c.rebound > 0.0).map(|c| c.phi_next);
             let apart = bounced.fold(if lifts { layer } else { 0.0 }, f64::max);
             let closed = allowed + apart;
@@ -234,25 +242,25 @@ impl Sweep {
         None
     }
 
-    /// `δ` of the motion last looked at.
+    /// `δ` of the last motion checked.
     pub fn delta(&self) -> &[f64] {
         &self.delta
     }
 
-    /// The configuration `q ⊕ s δ` of the motion last looked at, which began at `q`.
+    /// Configuration `q ⊕ s δ` of the last motion checked, which began at `q`.
     pub fn place(&self, system: &System, q: &[f64], s: f64, out: &mut Vec<f64>) {
         out.resize(q.len(), 0.0);
         system.model.integrate(q, &self.delta, s, out);
     }
 
-    /// `δ`, and how far and how crookedly it moves everything.
+    /// Computes `δ`, and bounds on the travel and curvature of all points.
     fn set_motion(&mut self, system: &System, start: &Scan, end: &Scan, v: &[f64], h: f64) {
         let model = &system.model;
         self.known.fill(false);
         self.spent = 0;
         self.delta.resize(model.n_v(), 0.0);
         if system.n_cmd() > 0 {
-            // prescribed joints sit on their command whatever their rate was
+            // prescribed joints end at their command, whatever rate the rows used
             model.difference(start.q(), end.q(), &mut self.delta);
         }
         for (dof, d) in self.delta.iter_mut().enumerate() {
@@ -298,11 +306,11 @@ impl Sweep {
         self.travel.extend(all.map(|(geom, size)| self.bounds[geom.body].travel(size.reach)));
     }
 
-    /// Pairs that the motion may bring together and that a first look does not clear.
+    /// Collects the pairs that the motion may bring together and that a first bound does not clear.
     fn collect(&mut self, system: &System, start: &Scan, end: &Scan, params: &StepParams) {
         self.checks.clear();
         let margin = params.contact_margin;
-        // distances of what is near at either end, both ascending by pair
+        // distances of near pairs at both ends, ascending by pair
         let (mut from, mut to) = (start.distances().peekable(), end.distances().peekable());
         loop {
             let pair = match (from.peek(), to.peek()) {
@@ -315,7 +323,8 @@ impl Sweep {
             let phi = [phi_start.unwrap_or(margin), phi_end.unwrap_or(margin)];
             self.offer(system, [start, end], pair, phi, start.has_points(pair), params);
         }
-        // what is far at both ends meets only if two geoms together go farther than twice the margin
+        // pairs far at both ends can meet only if their travels add up to more than twice the
+        // margin
         let [mut most, mut next] = [0.0_f64; 2];
         for &travel in &self.travel {
             (most, next) = (most.max(travel), next.max(most.min(travel)));
@@ -343,7 +352,8 @@ impl Sweep {
         self.pairs = pairs;
     }
 
-    /// Adds a pair to the checks, given its distances at both ends or less, unless the shortest look clears it.
+    /// Adds a pair to the checks, given lower bounds of its distances at both ends, unless the
+    /// travel bound clears it.
     fn offer(
         &mut self,
         system: &System,
@@ -355,13 +365,14 @@ impl Sweep {
     ) {
         let (i, j) = (a as usize, b as usize);
         let allowed = self.allowed(system, (a, b), params);
-        // What begins deeper than it may end leaves as its rows lead it: along a curve that goes deeper first if need be.
+        // An overlap deeper than permitted is checked only at the end: its rows may lead it along a
+        // curve that first goes deeper.
         let floor = |phi: f64| {
             let deep = phi < -allowed - 2.0 * ROUNDING;
             if deep { 2.0 * phi } else { -allowed - ROUNDING }
         };
         let travel = self.pair_travel(system, ends[0], i, j);
-        // −∞: what leaves an overlap along another way than the shortest is measured below
+        // −∞: an overlap that is opened along another direction than the shortest is measured below
         let known = phi[0].is_finite();
         if known && phi[0] + phi[1] - travel >= 2.0 * floor(phi[0]) {
             return;
@@ -391,9 +402,9 @@ impl Sweep {
         });
     }
 
-    /// Most that a point of A moves against a point of B, in m.
+    /// Largest motion of a point of A relative to a point of B, in m.
     fn pair_travel(&self, system: &System, start: &Scan, a: usize, b: usize) -> f64 {
-        // a half-space has no reach of its own: what counts is how far from its origin the other one is
+        // a half-space has no bounded reach: use the other geom's distance from its origin
         let of_plane = |plane: usize, other: usize| {
             let bound = &self.bounds[system.geoms[plane].body];
             if bound.spin == 0.0 || !matches!(system.geoms[plane].shape, Shape::HalfSpace) {
@@ -406,7 +417,8 @@ impl Sweep {
         self.travel[a] + self.travel[b] + of_plane(a, b) + of_plane(b, a)
     }
 
-    /// The first interval of `[from, to]` at whose end a pair is nearer than it may be, and the pair there.
+    /// First interval within `[from, to]` at whose end a pair is too near, and the pair's state
+    /// there.
     fn breach_of(
         &mut self,
         system: &System,
@@ -440,7 +452,8 @@ impl Sweep {
             .or_else(|| self.breach_of(system, q, &right, middle, to, halvings + 1))
     }
 
-    /// Poses of two bodies in the middle of an interval that so many halvings of the motion made.
+    /// Poses of two bodies at the middle of an interval that results from `halvings` halvings of
+    /// the motion.
     fn poses_at(
         &mut self,
         system: &System,
@@ -450,7 +463,7 @@ impl Sweep {
         halvings: u32,
     ) -> [Pose; 2] {
         let n = system.model.n_bodies();
-        // places of one number of halvings stand behind those of fewer
+        // places of later halvings are stored after those of earlier ones
         let intervals = 1_usize << halvings.min(KEPT_HALVINGS);
         let place = intervals - 1 + (middle * intervals as f64) as usize;
         let keep = halvings < KEPT_HALVINGS;
@@ -471,7 +484,7 @@ impl Sweep {
         bodies.map(|body| kept[body])
     }
 
-    /// The points of a pair where it has just met, with the share of the motion that is done then.
+    /// Contact points of a pair at its first contact, with the share of the motion done by then.
     fn meeting(
         &mut self,
         system: &System,
@@ -485,7 +498,7 @@ impl Sweep {
         let margin = params.contact_margin;
         self.narrow.contact_patch(A, X_WA, B, X_WB, margin, &mut self.patch);
         if self.patch.is_empty() {
-            // nearer than the margin only by rounding
+            // the pair is nearer than the margin only by rounding
             let Distance { phi, p_WCa, p_WCb, n_AB_W } =
                 self.narrow.signed_distance(A, X_WA, B, X_WB);
             self.patch.push(ContactPoint { phi, p_WCa, p_WCb, n_AB_W, feature: 0 });
@@ -495,7 +508,8 @@ impl Sweep {
     }
 }
 
-/// True if a pair cannot come nearer than it may within an interval that is this share of the motion.
+/// True if the bounds exclude a violation within an interval that covers the share `width` of the
+/// motion.
 fn is_clear(narrow: &mut NarrowPhase, system: &System, check: &Check, width: f64) -> bool {
     let Check { start, end, floor, .. } = check;
     if start.phi + end.phi - check.travel * width >= 2.0 * floor {
@@ -506,7 +520,7 @@ fn is_clear(narrow: &mut NarrowPhase, system: &System, check: &Check, width: f64
         [start, end].map(|at| -reach(narrow, B, &at.X_WB, -n) - reach(narrow, A, &at.X_WA, n))
     };
     let (f, g) = (chord(start.n_AB_W), chord(end.n_AB_W));
-    // the least of the greater of two lines: at an end, or where they cross
+    // minimum of the maximum of two lines: at an end, or at their crossing
     let mut least = f[0].max(g[0]).min(f[1].max(g[1]));
     let (d0, d1) = (f[0] - g[0], f[1] - g[1]);
     if d0 * d1 < 0.0 {

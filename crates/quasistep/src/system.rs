@@ -1,4 +1,4 @@
-//! The immutable description of what is simulated, shared between threads.
+//! The immutable description of a simulated system, shared between threads.
 
 use crate::cartesian::{CartesianSpring, SpringOfFrame};
 use crate::error::SystemError;
@@ -13,9 +13,9 @@ use std::ops::Range;
 /// One collision shape on a body.
 #[derive(Clone, Debug)]
 pub struct Geom {
-    /// Name for messages, `model/link/shape`.
+    /// Name in messages, `model/link/shape`.
     pub name: String,
-    /// Index of the body that carries it; 0 is the world.
+    /// Index of the body that carries the shape; 0 is the world.
     pub body: usize,
     /// Pose of the shape's frame in the body's frame.
     pub X_BG: Pose,
@@ -28,39 +28,40 @@ pub struct Geom {
 /// How a joint is driven.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Role {
-    /// Moves as forces demand.
+    /// Passive: the joint moves under forces only.
     #[default]
     Passive,
-    /// Follows its command exactly; the force that this needs is reported.
+    /// The joint follows its command exactly. The required force is reported.
     Prescribed,
-    /// A spring pulls it to its command: an impedance-controlled robot joint, Pang21 (3)–(5).
+    /// A spring pulls the joint to its command: an impedance-controlled robot joint, Pang21 (3)–(5).
     Actuated(Actuator),
 }
 
 /// The spring and damper between a joint and its command. One entry per dof of the joint.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Actuator {
-    /// Stiffness `K_a`, in N/m or N·m/rad, > 0; 0 for a joint on the way to the frame of a [`CartesianSpring`].
+    /// Stiffness `K_a`, in N/m or N·m/rad, > 0. It is 0 for a joint on the path to the frame of a
+    /// [`CartesianSpring`].
     pub stiffness: Vec<f64>,
     /// Damping `D_a`, in N·s/m or N·m·s/rad, ≥ 0.
     pub damping: Vec<f64>,
-    /// What the damper resists.
+    /// Velocity that the damper resists.
     pub damping_on: DampingOn,
-    /// The spring force saturates at this size, in N or N·m, > 0; `f64::INFINITY` for none.
+    /// Limit of the spring force, in N or N·m, > 0; `f64::INFINITY` for none.
     pub effort_limit: Vec<f64>,
 }
 
-/// What an actuator's damper resists.
+/// Velocity that an actuator's damper resists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DampingOn {
     /// The joint's velocity: force `−D v`.
     #[default]
     Velocity,
-    /// Its error to the command's rate: force `D (v_cmd − v)`.
+    /// The error of the joint's velocity to the command's rate: force `D (v_cmd − v)`.
     CommandError,
 }
 
-/// Everything a [`System`] is made of.
+/// Definition of a [`System`].
 #[derive(Clone, Debug)]
 pub struct SystemDef {
     /// Joints and bodies.
@@ -71,30 +72,32 @@ pub struct SystemDef {
     pub roles: Vec<Role>,
     /// Model instance (robot or object) of each body, one per body: see [`System::may_touch`].
     pub instances: Vec<u32>,
-    /// Rule for pair friction.
+    /// Rule that combines the friction of two surfaces.
     pub friction: PairFriction,
-    /// Pairs of geoms with friction of their own; of several for a pair the later wins.
+    /// Pairs of geoms with friction values of their own. If a pair is listed several times, the
+    /// last entry counts.
     pub friction_exceptions: Vec<FrictionException>,
     /// Pairs of geoms that never touch.
     pub excluded: Vec<(usize, usize)>,
-    /// Springs between frames and the poses that they are told.
+    /// Springs between frames and their commanded poses.
     pub springs: Vec<CartesianSpring>,
-    /// Closed loops and couplings: what holds bodies and joints together beside the joints of the model.
+    /// Closed loops and couplings: constraints beside the joints of the model.
     pub constraints: Vec<Constraint>,
 }
 
-/// Share of its thickness by which a body may be overlapped, and of both thicknesses by which two shapes may overlap: where
-/// they pass through one another they overlap by half of that.
+/// Permitted overlap as a share of thickness: of a body's own thickness, and of the sum of both for
+/// two shapes. Two shapes that pass through one another overlap by at least half of that sum.
 const THIN: f64 = 0.05;
 
 /// Size of a geom.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GeomSize {
-    /// Distance from its body's origin within which it lies, in m; 0 for a half-space, which has none.
+    /// Largest distance of a point of the geom from its body's origin, in m; 0 for a half-space,
+    /// which is unbounded.
     pub reach: f64,
-    /// Its [`Shape::thickness`], in m.
+    /// [`Shape::thickness`] of the geom, in m.
     thickness: f64,
-    /// That of the thickest geom of its body.
+    /// Thickness of the thickest geom of the same body, in m.
     body_thickness: f64,
 }
 
@@ -116,53 +119,53 @@ impl GeomSize {
     }
 }
 
-/// A world to be stepped: immutable, shared between threads.
+/// A system that can be stepped: immutable, shared between threads.
 #[derive(Clone, Debug)]
 pub struct System {
     pub(crate) model: Model,
     pub(crate) geoms: Vec<Geom>,
-    /// One per geom.
+    /// Sizes, one per geom.
     pub(crate) sizes: Vec<GeomSize>,
     pub(crate) roles: Vec<Role>,
     instances: Vec<u32>,
     friction: FrictionTable,
-    /// Upper triangle over geoms: may this pair touch?
+    /// Upper triangle over geoms: true if the pair may touch.
     pub(crate) may_touch: Vec<bool>,
-    /// What a geom moves with, one per geom: the outermost body of those that fixed joints weld to its own; `None` for clouds,
-    /// and if no other geom moves with it.
+    /// Group of geoms that move together, one entry per geom: the outermost body of those welded by
+    /// fixed joints. `None` for point clouds, and if no other geom moves with this one.
     pub(crate) moves_with: Vec<Option<u32>>,
     commanded: Vec<usize>,
     pub(crate) springs: Vec<SpringOfFrame>,
     pub(crate) constraints: Vec<Held>,
-    /// Constraints that share variables.
+    /// Groups of constraints that share variables.
     pub(crate) constraint_groups: Vec<Group>,
     n_cmd: usize,
     n_cmd_v: usize,
-    /// Column of the step problem that a dof owns; `None` for prescribed dofs.
+    /// Column of the step's program for each dof; `None` for prescribed dofs.
     pub(crate) variable_of_dof: Vec<Option<u32>>,
     /// Body whose joint owns a dof.
     pub(crate) body_of_dof: Vec<usize>,
-    /// Sizes of the blocks of variables, one for all kinematic trees that constraints join, if it has any; a block's
-    /// variables are consecutive.
+    /// Sizes of the blocks of variables. There is one block per kinematic tree; trees joined by
+    /// constraints share one. A block's variables are consecutive.
     pub(crate) block_dims: Vec<usize>,
-    /// Block of each variable, and its place there.
+    /// Block of each variable, and its position in the block.
     pub(crate) block_of_variable: Vec<(u32, u32)>,
-    /// By entry of `q_cmd`, see [`System::farthest_commands`].
+    /// Bound on each entry of `q_cmd`, see [`System::farthest_commands`].
     pub(crate) farthest: Vec<f64>,
-    /// Dofs with a variable and dry friction, be it that of a slide's support, ascending. Each has one more variable, in a block of
-    /// its own after those
-    /// of the trees.
+    /// Dofs with a variable and dry friction, of the joint or of a slide's support, ascending. Each
+    /// has one more variable, in a block of its own after the blocks of the trees.
     pub(crate) friction_dofs: Vec<usize>,
-    /// Bodies whose planar joint has a support that rubs, ascending: each has one more variable, after those.
+    /// Bodies whose planar joint has a support with friction, ascending. Each has one more
+    /// variable, after those of `friction_dofs`.
     pub(crate) planes: Vec<usize>,
 }
 
 impl System {
-    /// Builds the system, after checking that every index, length and number is valid.
+    /// Builds the system. Every index, length and number of the definition is checked first.
     ///
     /// # Errors
     ///
-    /// The first thing that does not fit, by name.
+    /// The first invalid part of the definition, by name.
     pub fn new(def: SystemDef) -> Result<Self, SystemError> {
         let SystemDef {
             model,
@@ -267,8 +270,8 @@ impl System {
         Ok(system)
     }
 
-    /// Lays out the variables of the step, tree by tree: mass and springs never couple two trees. Trees that a constraint
-    /// joins are one.
+    /// Assigns the variables of the step to blocks, tree by tree. Mass and springs never couple two
+    /// trees; trees joined by a constraint form one block.
     fn lay_out(&mut self) {
         let Self {
             model, roles, constraints, variable_of_dof, block_dims, block_of_variable, ..
@@ -308,27 +311,27 @@ impl System {
         self.planes = planes.filter(|b| self.mu_of_support(*b) > 0.0).collect();
     }
 
-    /// Number of variables that press the friction of joints.
+    /// Number of extra variables for joint friction.
     pub(crate) fn n_rubbing(&self) -> usize {
         self.friction_dofs.len() + self.planes.len()
     }
 
-    /// Coefficient of the support of a body's joint; 0 without one.
+    /// Friction coefficient of the support of a body's joint; 0 without a support.
     pub(crate) fn mu_of_support(&self, body: usize) -> f64 {
         self.model.body(body).resistance.support.map_or(0.0, |support| support.friction)
     }
 
-    /// Radius at which the support of a planar joint has its torque against turning, in m.
+    /// Ratio of spin torque to friction force of a planar joint's support, in m.
     pub(crate) fn spin_radius(&self, body: usize) -> f64 {
         self.model.body(body).resistance.support.map_or(0.0, |support| support.spin_radius)
     }
 
-    /// True for a dof with friction of its own or of a support.
+    /// True if the dof has dry friction, of the joint or of a support.
     pub(crate) fn rubs(&self, dof: usize) -> bool {
         self.model.friction()[dof] > 0.0 || self.mu_of_support(self.body_of_dof[dof]) > 0.0
     }
 
-    /// Block and place of the three variables of a planar joint that is not prescribed.
+    /// Block and position of the three variables of a planar joint that is not prescribed.
     pub(crate) fn places_of(&self, body: usize) -> [(u32, u32); 3] {
         let first = self.model.body(body).v.start;
         [0, 1, 2].map(|k| {
@@ -337,8 +340,8 @@ impl System {
         })
     }
 
-    /// This system with springs of this stiffness, in N/m or N·m/rad, in place of prescribed motion;
-    /// `None` if nothing is prescribed. Pairs that may touch are those of this system.
+    /// This system with springs of the given stiffness, in N/m or N·m/rad, in place of prescribed
+    /// motion. `None` if nothing is prescribed. The pairs that may touch are unchanged.
     pub(crate) fn compliant(&self, stiffness: f64) -> Option<Self> {
         let prescribed = |role: &&mut Role| **role == Role::Prescribed;
         let mut system = self.clone();
@@ -357,7 +360,7 @@ impl System {
         any.then_some(system)
     }
 
-    /// True for a dof of a passive joint: only these have inertia.
+    /// True for a dof of a passive joint. Only these have inertia in quasi-static steps.
     pub(crate) fn is_passive(&self, dof: usize) -> bool {
         matches!(self.roles[self.body_of_dof[dof]], Role::Passive)
     }
@@ -381,16 +384,18 @@ impl System {
         &self.roles
     }
 
-    /// Springs between frames and the poses that they are told: behind the joints in `q_cmd`, in this order.
+    /// Springs between frames and their commanded poses. Their commands follow those of the joints
+    /// in `q_cmd`, in this order.
     pub fn springs(&self) -> impl ExactSizeIterator<Item = &CartesianSpring> {
         self.springs.iter().map(|spring| &spring.given)
     }
 
-    /// The command that asks for what is there at `q`: coordinates of commanded joints, poses of frames with a spring.
+    /// Command under which the configuration `q` has no command error: coordinates of commanded
+    /// joints, then poses of frames with a spring.
     ///
     /// # Panics
     ///
-    /// If `q` is shorter than the model's.
+    /// If `q` is shorter than the model's configuration.
     pub fn command_at(&self, q: &[f64]) -> Vec<f64> {
         let own = |&body: &usize| &q[self.model.body(body).q.clone()];
         let mut command: Vec<f64> = self.commanded.iter().flat_map(own).copied().collect();
@@ -406,12 +411,13 @@ impl System {
         command
     }
 
-    /// Closed loops and couplings, in the order of the report's.
+    /// Closed loops and couplings, in the order of the report.
     pub fn constraints(&self) -> impl ExactSizeIterator<Item = &Constraint> {
         self.constraints.iter().map(|held| &held.given)
     }
 
-    /// Names in the order of `q_cmd`: coordinates, then of each spring `.qw .qx .qy .qz .x .y .z` behind its name.
+    /// Names in the order of `q_cmd`: coordinates, then for each spring its name with `.qw .qx .qy
+    /// .qz .x .y .z`.
     pub fn command_names(&self) -> Vec<String> {
         let names = self.model.coordinate_names();
         let own = |&body: &usize| names[self.model.body(body).q.clone()].iter().cloned();
@@ -419,8 +425,8 @@ impl System {
         self.commanded.iter().flat_map(own).chain(self.names_of_springs(suffixes)).collect()
     }
 
-    /// Names in the order of `v_cmd` and of the reported effort: dofs, then of each spring `.wx .wy .wz .vx .vy .vz` behind
-    /// its name.
+    /// Names in the order of `v_cmd` and of the reported effort: dofs, then for each spring its
+    /// name with `.wx .wy .wz .vx .vy .vz`.
     pub fn effort_names(&self) -> Vec<String> {
         let names = self.model.dof_names();
         let own = |&body: &usize| names[self.model.body(body).v.clone()].iter().cloned();
@@ -428,7 +434,7 @@ impl System {
         self.commanded.iter().flat_map(own).chain(self.names_of_springs(suffixes)).collect()
     }
 
-    /// Where the entries of each spring are in `v_cmd`, in the effort and in tangents of commands.
+    /// Range of each spring's entries in `v_cmd`, in the effort and in tangent vectors of commands.
     pub(crate) fn rates_of_springs(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (n, end) = (self.springs.len(), self.n_cmd_v);
         (0..n).map(move |k| end - 6 * (n - k)..end - 6 * (n - k - 1))
@@ -446,7 +452,7 @@ impl System {
         &self.commanded
     }
 
-    /// Dofs of commanded bodies with their places in `v_cmd`.
+    /// Dofs of commanded bodies, each with its position in `v_cmd`.
     pub(crate) fn commanded_dofs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.commanded.iter().flat_map(|&body| self.model.body(body).v.clone()).zip(0..)
     }
@@ -466,18 +472,23 @@ impl System {
         self.friction.pair(a, b)
     }
 
-    /// True if this pair of geoms is ever tested for contact.
+    /// True if this pair of geoms is tested for contact.
     ///
-    /// Never tested are geoms that do not move against each other, of two bodies that a joint connects, and of
-    /// bodies of one model instance that a joint connects through fixed joints of this instance. A [`Constraint`] of
-    /// frames connects as a joint does. (A free joint connects nothing, and the world itself is not a neighbour.)
+    /// Three kinds of pairs are never tested: geoms that do not move against each other, geoms of
+    /// two bodies connected by a joint, and geoms of bodies of one model instance that a joint
+    /// connects through fixed joints of this instance. A [`Constraint`] between frames connects
+    /// bodies as a joint does. A free joint connects nothing, and the world does not count as a
+    /// neighbour.
     pub fn may_touch(&self, a: usize, b: usize) -> bool {
         self.may_touch[a.min(b) * self.geoms.len() + a.max(b)]
     }
 
-    /// Overlap that a pair of geoms may have after a step that began without it, in m: `most`
-    /// ([`StepParams::max_overlap`](crate::StepParams::max_overlap)), or a twentieth of the smaller body's thickness (that of
-    /// its thickest [geom](Shape::thickness)) or of both geoms' together. Without bound if `most` is.
+    /// Permitted overlap of a pair of geoms after a step that began without overlap, in m.
+    ///
+    /// It is the smallest of three lengths: `most`
+    /// ([`StepParams::max_overlap`](crate::StepParams::max_overlap)), a twentieth of the smaller
+    /// body's thickness (that of its thickest [geom](Shape::thickness)), and a twentieth of both
+    /// geoms' thicknesses together. It is infinite if `most` is.
     ///
     /// # Panics
     ///
@@ -491,12 +502,12 @@ impl System {
         most.min(THIN * least)
     }
 
-    /// Pairs of geoms of one model instance that may touch and overlap at `q` by more than `tolerance`, in m,
-    /// with their depth, in m.
+    /// Pairs of geoms of one model instance that may touch and overlap at `q` by more than
+    /// `tolerance` (m), each with its depth (m).
     ///
     /// # Panics
     ///
-    /// If `q` is shorter than the model's.
+    /// If `q` is shorter than the model's configuration.
     pub fn self_overlaps(&self, q: &[f64], tolerance: f64) -> Vec<(usize, usize, f64)> {
         let mut kin = self.model.create_kinematics();
         self.model.kinematics(q, &mut kin);
@@ -520,7 +531,7 @@ impl System {
         overlaps
     }
 
-    /// Pairs of bodies of one model instance with geoms that may touch, ascending.
+    /// Pairs of bodies of one model instance whose geoms may touch, ascending.
     pub fn own_pairs(&self) -> BTreeSet<[usize; 2]> {
         let mut pairs = BTreeSet::new();
         for i in 0..self.geoms.len() {
@@ -534,7 +545,7 @@ impl System {
         pairs
     }
 
-    /// Takes pairs of geoms out of those that may touch.
+    /// Removes pairs of geoms from those that may touch.
     ///
     /// # Panics
     ///
@@ -557,8 +568,8 @@ impl System {
     }
 }
 
-/// For each body the outermost body of its tree; a mimic joint ties the trees of its two joints, a constraint those that it
-/// holds together.
+/// For each body, the outermost body of its tree. A mimic joint merges the trees of its two joints,
+/// a constraint those of the bodies that it holds.
 pub(crate) fn trees(model: &Model, constraints: &[Held]) -> Vec<usize> {
     let n = model.n_bodies();
     let mut root: Vec<usize> = (0..n).collect();
@@ -588,10 +599,11 @@ fn bad(what: String, seen: String, rule: String) -> SystemError {
     SystemError::Definition { what, seen, rule }
 }
 
-/// Name of a number, its values, what is valid, and the same in words.
+/// Name of a number, its values, a validity test, and the rule as text.
 type Rule<'a> = (&'static str, &'a [f64], fn(f64) -> bool, &'static str);
 
-/// `held` tells the bodies whose joint may have no stiffness of its own: a spring holds a frame that it moves.
+/// Checks the roles of all joints. `held` marks bodies whose joint may have zero stiffness because
+/// a spring acts on a frame that the joint moves.
 fn check_roles(
     model: &Model,
     roles: &[Role],
@@ -632,7 +644,7 @@ fn check_roles(
     Ok(())
 }
 
-/// For each body the outermost body of those that fixed joints weld together: they move as one.
+/// For each body, the outermost body of those that fixed joints weld together.
 fn welds(model: &Model) -> Vec<usize> {
     let mut weld: Vec<usize> = (0..model.n_bodies()).collect();
     for i in 1..model.n_bodies() {
@@ -643,7 +655,7 @@ fn welds(model: &Model) -> Vec<usize> {
     weld
 }
 
-/// What each geom moves with: see [`System::moves_with`].
+/// Computes the group of each geom: see [`System::moves_with`].
 fn groups(model: &Model, geoms: &[Geom]) -> Vec<Option<u32>> {
     let weld = welds(model);
     let mut count = vec![0; weld.len()];
@@ -665,7 +677,7 @@ fn touchable(
 ) -> Vec<bool> {
     let n_bodies = model.n_bodies();
     let weld = welds(model);
-    // bodies count as one link as far as the weld is within one instance
+    // welded bodies of one instance count as one link
     let mut link: Vec<usize> = (0..n_bodies).collect();
     for i in 1..n_bodies {
         let body = model.body(i);
@@ -681,18 +693,18 @@ fn touchable(
             && !matches!(body.joint, JointKind::Free)
             && link[body.parent] == other
     };
-    // a body moves freely if a dof on its path is a variable of the step
+    // a body moves freely if a dof on its path has a variable
     let mut free = vec![false; n_bodies];
     for i in 1..n_bodies {
         let body = model.body(i);
         free[i] = free[body.parent] || (!body.v.is_empty() && roles[i] != Role::Prescribed);
-        // a mimic joint has no dof of its own but follows its leader's
+        // a mimic joint has no dof of its own: it uses its leader's
         if let Some(mimic) = &body.mimic {
             let leader = mimic.body;
             free[i] |= !model.body(leader).v.is_empty() && roles[leader] != Role::Prescribed;
         }
     }
-    // a loop's closure is a joint too
+    // a constraint that closes a loop connects bodies as a joint does
     let closed: BTreeSet<[usize; 2]> = constraints
         .iter()
         .filter_map(Held::frames)

@@ -1,4 +1,4 @@
-//! What the reports of a run add up to.
+//! Statistics over the reports of a run.
 
 use crate::certificate::Certificate;
 use crate::params::Fallback;
@@ -39,45 +39,45 @@ pub struct Tally {
     worst: Worst,
 }
 
-/// In how many steps an answer was the only one, was not, and was too close to call.
+/// Number of steps with a unique solution, with several solutions, and without a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// It was the only one.
+    /// Steps with a unique solution.
     pub unique: usize,
-    /// Others would have done as well.
+    /// Steps with other solutions.
     pub many: usize,
-    /// Numbers were too close to call.
+    /// Steps for which numerical precision did not permit a decision.
     pub undecided: usize,
 }
 
-/// A contact that convex friction makes float.
+/// A contact that floats because of convex friction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Float {
     /// Height `h mu |v_t|`, in m.
     pub height: f64,
-    /// Bodies in contact.
+    /// Indices of the bodies in contact.
     pub bodies: [u32; 2],
-    /// End of the step, in s.
+    /// Time at the end of the step, in s.
     pub time: f64,
 }
 
 /// Worst residual of each kind over a run; see [`Certificate`] for meanings and units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Worst {
-    /// In N.
+    /// Largest unbalanced force, in N.
     pub force_balance: f64,
-    /// In N·m.
+    /// Largest unbalanced torque, in N·m.
     pub torque_balance: f64,
-    /// In m.
+    /// Largest linearised overlap, in m.
     pub penetration: f64,
-    /// Smallest true distance after any step, in m (negative is an overlap); the contact margin
-    /// at most.
+    /// Smallest true signed distance after any step, in m (negative is an overlap). At most the
+    /// contact margin.
     pub true_distance: f64,
-    /// In N.
+    /// Largest violation of a friction cone, in N.
     pub cone_violation: f64,
-    /// In J.
+    /// Largest complementarity residual, in J.
     pub complementarity: f64,
-    /// Of rows of constraints, in m or rad.
+    /// Largest residual of a constraint row, in m or rad.
     pub constraint: f64,
 }
 
@@ -91,7 +91,7 @@ pub struct Spread {
 }
 
 impl Tally {
-    /// Adds one step.
+    /// Adds the report of one step.
     pub fn push(&mut self, report: &StepReport) {
         let step_ns = report.stage_ns.iter().sum();
         self.steps += 1;
@@ -177,17 +177,17 @@ impl Tally {
         }
     }
 
-    /// Steps seen.
+    /// Number of steps added.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// Bodies that drag slowed in some step, and by the largest share of their weight; see [`BodyDrag`].
+    /// Bodies with relevant drag in some step, each with its largest share; see [`BodyDrag`].
     pub fn drags(&self) -> impl Iterator<Item = BodyDrag> {
         self.drags.iter().map(|(&body, &share)| BodyDrag { body, share })
     }
 
-    /// Steps that took more than one substep.
+    /// Number of steps with more than one substep.
     pub fn substepped(&self) -> usize {
         self.substepped
     }
@@ -197,7 +197,7 @@ impl Tally {
         self.most_substeps
     }
 
-    /// Pairs beyond the contact margin that joined the program of some step.
+    /// Number of pairs beyond the contact margin that were added to the program of some step.
     pub fn joined(&self) -> usize {
         self.joined
     }
@@ -237,78 +237,82 @@ impl Tally {
         self.most_iterations
     }
 
-    /// Steps whose warm start led nowhere, so that the solver began again without one.
+    /// Number of steps in which the solver restarted cold because the warm start failed.
     pub fn restarts(&self) -> usize {
         self.restarts
     }
 
-    /// Steps that only the solver of last resort could solve.
+    /// Number of steps that only the solver's last fallback method could solve.
     pub fn fallbacks(&self) -> usize {
         self.fallbacks
     }
 
-    /// Steps whose impulses are not the smallest-norm ones.
+    /// Number of steps whose impulses do not have the smallest norm.
     pub fn not_smallest_norm(&self) -> usize {
         self.not_smallest_norm
     }
 
-    /// Steps with exact Coulomb friction that an algorithm solved.
+    /// Number of steps with exact Coulomb friction solved by the given algorithm.
     pub fn coulomb_steps(&self, method: CoulombMethod) -> usize {
         self.coulomb.get(&method).copied().unwrap_or_default()
     }
 
-    /// Steps that had no solution with exact Coulomb friction, and took the fallback.
+    /// Number of steps without a solution with exact Coulomb friction, in which a fallback was
+    /// taken.
     pub fn stand_ins(&self) -> usize {
         self.stand_ins
     }
 
-    /// Those of them that are dynamic steps without recovery of overlaps, of Anitescu and Potra.
+    /// Number of fallbacks that were the dynamic step of Anitescu and Potra, without recovery of
+    /// overlaps.
     pub fn without_recovery(&self) -> usize {
         self.without_recovery
     }
 
-    /// In how many steps that were asked the next configuration was the only one at its normal forces.
+    /// Whether the next configuration was unique for its normal forces, over the steps that were
+    /// checked.
     pub fn motions(&self) -> Answers {
         self.motions
     }
 
-    /// In how many steps that were asked the contact forces were the only ones at their motion.
+    /// Whether the contact forces were unique for their motion, over the steps that were checked.
     pub fn forces(&self) -> Answers {
         self.forces
     }
 
-    /// The contact that convex friction made float highest.
+    /// Contact with the largest floating height due to convex friction.
     pub fn float(&self) -> Option<Float> {
         self.float
     }
 
-    /// Bodies whose contacts pushed for convex friction alone, with the largest normal force of one of them, in N; see
+    /// Pairs of bodies whose contacts pushed only because of convex friction, each with the largest
+    /// normal force of a contact, in N; see
     /// [`ContactReport::artificial`](crate::ContactReport::artificial).
     pub fn artificial(&self) -> impl ExactSizeIterator<Item = ([u32; 2], f64)> {
         self.artificial.iter().map(|(&(a, b), &force)| ([a, b], force))
     }
 
-    /// Steps in which some spring force was at its effort limit.
+    /// Number of steps in which a spring force was at its effort limit.
     pub fn saturated_steps(&self) -> usize {
         self.saturated_steps
     }
 
-    /// Worst residuals.
+    /// Worst residuals of the run.
     pub fn worst(&self) -> Worst {
         self.worst
     }
 
-    /// Time of a whole step, in µs of the workspace's clock.
+    /// Duration of a step, in µs of the workspace's clock.
     pub fn step_us(&self) -> Spread {
         spread_us(&self.step_ns.values)
     }
 
-    /// Time of one stage, in µs of the workspace's clock.
+    /// Duration of one stage, in µs of the workspace's clock.
     pub fn stage_us(&self, stage: Stage) -> Spread {
         spread_us(&self.stage_ns[stage as usize].values)
     }
 
-    /// Sum over all steps, in s of the workspace's clock.
+    /// Total duration of all steps, in s of the workspace's clock.
     pub fn total_seconds(&self) -> f64 {
         self.total_ns as f64 * 1e-9
     }
@@ -318,15 +322,16 @@ impl Tally {
     }
 }
 
-/// Most values of a sample.
+/// Largest number of values in a sample.
 const MOST_SAMPLED: usize = 1 << 15;
 
-/// All values of a short run, an even sample of a long one: its median is that of all to a percent.
+/// All values of a short run, or an evenly spaced sample of a long run. The sample's median differs
+/// from that of all values by about one percent.
 #[derive(Clone, Debug)]
 struct Sampled {
     values: Vec<u64>,
     seen: usize,
-    /// One out of so many is kept.
+    /// One value out of this many is kept.
     every: usize,
 }
 
@@ -378,7 +383,7 @@ mod tests {
         assert_eq!(spread_us(&[7000]).p95, 7.0);
     }
 
-    /// A long run takes no more memory than a short one, and its sample is even.
+    /// The memory of a long run is bounded, and its sample is evenly spaced.
     #[test]
     fn samples_are_bounded_and_even() {
         let mut sampled = Sampled::default();

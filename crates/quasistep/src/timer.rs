@@ -9,15 +9,15 @@ pub enum Stage {
     Distance,
     /// Near points × Jacobians → contact rows.
     Contact,
-    /// Rows and loads → a problem of the solvers.
+    /// Rows and loads → a program for the solver.
     Assemble,
-    /// The problem → its solution.
+    /// The program → its solution.
     Solve,
     /// The solution → velocities and impulses.
     Recover,
     /// `q` and `v` → the next `q`.
     Integrate,
-    /// The certificate.
+    /// Residuals and true distances → the certificate.
     Report,
 }
 
@@ -36,7 +36,7 @@ impl Stage {
         Self::Report,
     ];
 
-    /// The stage's word, as used in docs, timers and module names.
+    /// Name of the stage in docs, timers and module names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kinematics => "kinematics",

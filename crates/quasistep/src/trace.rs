@@ -1,15 +1,16 @@
-//! What a step tried, for its derivatives.
+//! Record of the motions that a step tried, for its derivatives.
 
 use crate::scan::Meeting;
 use crate::state::State;
 
-/// Every motion that a step tried, in order, for its derivatives.
+/// All motions that a step tried, in order, for its derivatives.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     pub motions: Vec<Tried>,
-    /// What the next one starts from the end of: a motion and how far it is followed, or the start of the step.
+    /// Start of the next motion: index of an earlier motion and the share up to which it is
+    /// followed, or `None` for the start of the step.
     pub before: Option<(usize, f64)>,
-    /// What is left of the step then, in s.
+    /// Remaining time of the step at that point, in s.
     pub left: f64,
 }
 
@@ -19,15 +20,16 @@ pub(crate) struct Tried {
     pub from: State,
     pub q_cmd: Vec<f64>,
     pub before: Option<(usize, f64)>,
-    /// What is left of the step at its start, and the time that it takes, in s.
+    /// Remaining time of the step at the start of the motion, and the motion's duration, in s.
     pub left: f64,
     pub size: f64,
-    /// Pairs that joined its program.
+    /// Pairs that were added to the program.
     pub meetings: Vec<Meeting>,
 }
 
 impl Trace {
-    /// The last motion is followed for a share of it; `left` seconds are then left of the step.
+    /// Records that the last motion is followed up to `share` of it, with `left` seconds of the
+    /// step remaining.
     pub fn follow(&mut self, share: f64, left: f64) {
         (self.before, self.left) = (Some((self.motions.len() - 1, share)), left);
     }

@@ -1,9 +1,10 @@
-//! Whether a step's answer is the only one. Asked after a step with exact Coulomb friction, by
-//! [`StepParams::uniqueness`](crate::StepParams::uniqueness) or by hand.
+//! Uniqueness of a step's solution. Computed after a step with exact Coulomb friction if
+//! [`StepParams::uniqueness`](crate::StepParams::uniqueness) is set, or on request.
 //!
-//! Two questions. Is the next configuration the only one at these normal forces: Proposition 1 of Trinkle05 for
-//! its (29), with the cost of friction that the paper's (32) leaves out? And are the contact forces the only
-//! ones at this motion: do the rows of contacts that may push in several ways have full rank?
+//! Two properties are checked. The first is whether the next configuration is unique for the given
+//! normal forces: Proposition 1 of Trinkle05 for its (29), with the cost of friction that the
+//! paper's (32) leaves out. The second is whether the contact forces are unique for the given
+//! motion: the rows of contacts that may push in several ways must have full rank.
 
 use crate::error::{few, quoted, shares};
 use crate::formulation::blame;
@@ -15,15 +16,15 @@ use quasistep_record::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedF
 use quasistep_solvers::{Forces, Motion, Outcome, Uniqueness as Check};
 
 impl System {
-    /// Whether the last step of `work` could have had another answer; `None` unless that was a step of this
-    /// system with exact Coulomb friction that was taken without a fallback.
+    /// Checks whether the last step of `work` has a unique solution. `None` unless that was a step
+    /// of this system with exact Coulomb friction and without a fallback.
     ///
     /// Costs some dense quadratic programs of the size of the step.
     pub fn uniqueness(&self, work: &Workspace) -> Option<Uniqueness> {
         self.ask_uniqueness(work).0
     }
 
-    /// The answer, and its work: at most half of what the step has left.
+    /// Result and work of the check. The work is at most half of what the step has left.
     pub(crate) fn ask_uniqueness(&self, work: &Workspace) -> (Option<Uniqueness>, u64) {
         let (program, solution) = (&work.problem.program.friction, &work.coulomb.solution);
         let asked = matches!(work.report.method, StepMethod::Coulomb(_))
@@ -61,7 +62,7 @@ impl System {
         let rows = &work.contacts.rows;
         let part: Vec<usize> = forces.contacts(program).into_iter().map(|i| i as usize).collect();
         let bodies_of = |k: usize| self.bodies_of_contact(work, k);
-        // weights of a contact's multipliers in its force on B along an axis
+        // coefficients of a contact's multipliers in its force on B along an axis
         let add = |weights: &mut [f64], k: usize, axis: Vec3, sign: f64| {
             let row = &rows[k];
             let along = [row.near.point.n_AB_W, row.t1, row.t2].map(|way| sign * axis.dot(way));
@@ -138,7 +139,7 @@ impl System {
             ForceUniqueness::Shared { contacts, joints, sums } => (contacts, joints, sums),
         };
         let name = |body: usize| &self.model.body(body).name;
-        // points of one pair of bodies are named once
+        // each pair of bodies is named once
         let mut named: Vec<String> = Vec::new();
         for c in contacts {
             let what = if c.normal_is_unique { "friction" } else { "force" };

@@ -1,4 +1,5 @@
-//! Memory of a step: no meaning, only capacity, a warm start and a stopwatch.
+//! Memory of a step: buffers, warm start and stopwatch. Its contents do not affect results beyond
+//! the solver's tolerance.
 
 use crate::contact::{Columns, ContactRows};
 use crate::drag::Drag;
@@ -19,26 +20,26 @@ use crate::trace::Trace;
 use quasistep_math::Pose;
 use quasistep_solvers::{ConeProgram, CoulombSolution, FrictionProgram, Outcome, Solution};
 
-/// Where friction of areas acts.
+/// Point at which the friction of areas acts.
 #[derive(Debug, Default)]
 pub(crate) enum Pressing {
-    /// At the centre of the loads that a first solve finds: the step.
+    /// At the centre of pressure that a first solve finds. Steps use this variant.
     #[default]
     Found,
-    /// At that of uniform pressure.
+    /// At the centroid, as under uniform pressure.
     Even,
-    /// At that of these loads.
+    /// At the centre of pressure of the given loads.
     By(Vec<ContactReport>),
 }
 
-/// Reusable memory of [`System::step`]. Holds no meaning: a fresh workspace gives the same answer
-/// to the solver's tolerance, and the same bits when the warm start is off or restored.
+/// Reusable memory of [`System::step`]. A fresh workspace gives the same solution to the solver's
+/// tolerance, and the same bits if the warm start is off or restored.
 #[derive(Debug)]
 pub struct Workspace {
-    /// Scan of the state at the start of the step, and of the one at its end.
+    /// Scans of the states at the start and at the end of the step.
     pub(crate) scan: Scan,
     pub(crate) scan_next: Scan,
-    /// Scan of the middle of the step, [`Integration::Midpoint`](crate::Integration::Midpoint).
+    /// Scan at the middle of the step, for [`Integration::Midpoint`](crate::Integration::Midpoint).
     pub(crate) scan_mid: Scan,
     pub(crate) contacts: ContactRows,
     pub(crate) load: Load,
@@ -46,38 +47,38 @@ pub struct Workspace {
     pub(crate) convex: ConvexWork,
     pub(crate) coulomb: CoulombWork,
     pub(crate) report: StepReport,
-    /// Rows of the step before, ascending by key; `None` if the warm start is off.
+    /// Rows of the last step, ascending by key; `None` if the warm start is off.
     pub(crate) warm: Option<Vec<WarmRow>>,
-    /// Rows of the solve before in the same step.
+    /// Rows of the previous solve in the same step.
     pub(crate) again: Vec<WarmRow>,
     pub(crate) pressing: Pressing,
-    /// Share of the restitution of impacts that the solve at hand has.
+    /// Scale of restitution in the current solve, from 0 to 1.
     pub(crate) rebound: f64,
     pub(crate) q_next: Vec<f64>,
     pub(crate) sweep: Sweep,
-    /// Rates that the configuration follows where these are not those of the step.
+    /// Rates by which the configuration is integrated, if they differ from the step's velocity.
     pub(crate) followed: Vec<f64>,
-    /// Displacements of the substeps of the last step but the last one.
+    /// Displacements of all substeps of the last step except the last substep.
     pub(crate) parts: Vec<Vec<f64>>,
-    /// Pairs that joined the program of the step.
+    /// Pairs that were added to the program of the step.
     pub(crate) meetings: Vec<Meeting>,
-    /// All motions of the step, where they are asked for.
+    /// All motions of the step, if their record is enabled.
     pub(crate) trace: Option<Trace>,
     /// Sum of forces on every dof.
     pub(crate) balance: Vec<f64>,
     pub(crate) drag: Drag,
     pub(crate) floats: Floats,
-    /// Memory of the search for overlaps that no motion opens.
+    /// Memory of the search for overlaps that no motion can open.
     pub(crate) columns: Columns,
-    /// Multiply-adds that solvers and distances along the motion may still take in the step at hand.
+    /// Multiply-adds that solvers and distances may still use in the current step.
     pub(crate) work_left: u64,
     pub(crate) timer: Timer,
-    /// Springs in place of prescribed motion, once they were needed.
+    /// Copy of the system with springs in place of prescribed motion, made when first needed.
     pub(crate) compliant: Option<Box<Compliant>>,
 }
 
 impl System {
-    /// Memory for stepping this system. One per thread.
+    /// Creates memory for steps of this system. Use one per thread.
     pub fn create_workspace(&self) -> Workspace {
         Workspace {
             scan: Scan::new(self),
@@ -111,34 +112,35 @@ impl System {
 }
 
 impl Workspace {
-    /// Turns the warm start on (the default) or off, and forgets what it knew.
+    /// Turns the warm start on (the default) or off, and clears it.
     pub fn set_warm_start(&mut self, on: bool) {
         self.warm = on.then(Vec::new);
     }
 
-    /// Most threads for groups of bodies that do not touch one another, 1 by default. It pays where at least
-    /// two of them have 100 contacts and more; results have the same bits for any number. For many small
-    /// samples use [`System::step_batch`] instead.
+    /// Sets the largest number of threads for groups of bodies that do not touch one another; the
+    /// default is 1. Several threads pay off if at least two groups have 100 contacts or more.
+    /// Results have the same bits for any number. For many small samples use [`System::step_batch`]
+    /// instead.
     pub fn set_solver_threads(&mut self, threads: u32) {
         self.convex.settings.threads = threads;
     }
 
-    /// The state together with what this workspace would start its next step from.
+    /// A checkpoint of the state and of the next step's warm start.
     pub fn checkpoint(&self, state: &crate::State) -> Checkpoint {
         Checkpoint { state: state.clone(), rows: self.warm.clone().unwrap_or_default() }
     }
 
-    /// Takes up the warm start of a checkpoint; the caller takes up its state.
+    /// Restores the warm start of a checkpoint. The caller restores its state.
     pub fn resume(&mut self, checkpoint: &Checkpoint) {
         self.warm = Some(checkpoint.rows.clone());
     }
 
-    /// What the next step starts from.
+    /// Warm start of the next step.
     pub fn warm_start(&self) -> WarmStart {
         WarmStart { rows: self.warm.clone().unwrap_or_default() }
     }
 
-    /// Makes the next step start from these rows, or cold.
+    /// Sets the warm start of the next step; `None` for a cold start.
     pub fn start_from(&mut self, warm: Option<&WarmStart>) {
         let rows = self.warm.get_or_insert_default();
         rows.clear();
@@ -147,45 +149,48 @@ impl Workspace {
         }
     }
 
-    /// Keeps what the next step starts from.
+    /// Stores the solution as warm start of the next step.
     pub(crate) fn remember(&mut self, params: &StepParams) {
         let Self { problem, convex, coulomb, report, warm: Some(warm), .. } = self else { return };
         keep(problem, convex, coulomb, report.method, params, warm);
     }
 
-    /// Keeps what the next solve of the same step starts from.
+    /// Stores the solution as warm start of the next solve in the same step.
     pub(crate) fn remember_solve(&mut self, params: &StepParams) {
         let Self { problem, convex, coulomb, report, again, .. } = self;
         keep(problem, convex, coulomb, report.method, params, again);
     }
 
-    /// Measures stages with this clock, in ns from any origin; the engine owns none.
+    /// Sets the clock that measures the stages, in ns from any origin. Without one, durations are
+    /// zero.
     pub fn set_clock(&mut self, clock: Option<fn() -> u64>) {
         self.timer.clock = clock;
     }
 
-    /// The motion of the last step, a displacement `δ` on the tangent space (length `n_v`, in m and rad) for each substep: it
-    /// went along `q ⊕ s δ`, s from 0 to 1, from where the one before ended.
+    /// Motion of the last step: for each substep a displacement `δ` in the tangent space (length
+    /// `n_v`, in m and rad). The substep went along `q ⊕ s δ`, s from 0 to 1, from the end of the
+    /// substep before.
     pub fn motion(&self) -> impl Iterator<Item = &[f64]> {
         self.parts.iter().map(Vec::as_slice).chain([self.sweep.delta()])
     }
 
-    /// What the last step said.
+    /// Report of the last step.
     pub fn last_report(&self) -> &StepReport {
         &self.report
     }
 
-    /// Poses of all bodies at `q`, if that is where the last step ended: already computed by it.
+    /// Poses of all bodies at `q`, if the last step ended at `q`; they are already computed.
     pub fn poses_at(&self, q: &[f64]) -> Option<&[Pose]> {
         self.scan.poses_at(q)
     }
 
-    /// The convex problem that the last step solved.
+    /// Convex program of the last step.
     pub fn last_problem(&self) -> &ConeProgram {
         &self.problem.program.convex
     }
 
-    /// The program with exact Coulomb friction that the last step solved, and its answer; `None` if it did not.
+    /// Program with exact Coulomb friction of the last step, and its solution; `None` if the step
+    /// did not solve one.
     pub fn last_friction(&self) -> Option<(&FrictionProgram, &CoulombSolution)> {
         let solution = &self.coulomb.solution;
         let solved = matches!(self.report.method, StepMethod::Coulomb(_))
@@ -194,13 +199,13 @@ impl Workspace {
         solved.then_some((&self.problem.program.friction, solution))
     }
 
-    /// The solver's answer to [`last_problem`](Self::last_problem).
+    /// Solution of [`last_problem`](Self::last_problem).
     pub fn last_solution(&self) -> &Solution {
         &self.convex.solution
     }
 }
 
-/// Keeps the rows of the last answer.
+/// Stores the rows of the last solution.
 fn keep(
     problem: &Problem,
     convex: &ConvexWork,
@@ -220,10 +225,10 @@ fn keep(
     }
 }
 
-/// A system with springs in place of the prescribed motion of another one, which else is the same.
+/// Copy of a system with springs in place of prescribed motion.
 #[derive(Debug)]
 pub(crate) struct Compliant {
-    /// In N/m and N·m/rad.
+    /// Stiffness of the springs that replace prescribed motion, in N/m and N·m/rad.
     pub stiffness: f64,
     pub system: System,
 }

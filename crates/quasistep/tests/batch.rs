@@ -1,4 +1,4 @@
-//! Laws of batches: samples are independent, whatever is beside them.
+//! Batches: samples are independent of one another.
 #![allow(missing_docs)]
 
 mod common;
@@ -36,7 +36,7 @@ fn params() -> StepParams {
 const N: usize = 9;
 const T: usize = 5;
 
-/// Starts and commands that differ from sample to sample.
+/// Start configurations and commands that differ between samples.
 fn samples(system: &System) -> (Vec<f64>, Vec<f64>) {
     let mut q = Vec::new();
     let mut q_cmd = Vec::new();
@@ -144,7 +144,7 @@ fn a_failing_sample_is_marked_alone() {
     let kept = 2 * system.model().n_q();
     assert_eq!(own[..kept], good[4 * width..4 * width + kept]);
     assert!(own[kept..].iter().all(|x| x.is_nan()));
-    // a last row alone must not pass for the end of the rollout
+    // if only final rows are returned, a failed rollout must return NaN
     let (last, _) = roll_out(&told(&q, &q_cmd), &system, 2, 1);
     let n_q = system.model().n_q();
     assert!(last[4 * n_q..5 * n_q].iter().all(|x| x.is_nan()));
@@ -208,7 +208,7 @@ fn an_observer_sees_the_end() {
     assert!(out.iter().all(|x| x.is_finite()));
 }
 
-/// A batch of seconds is stopped after its first tenth: what was not begun says so.
+/// A batch that takes seconds is stopped after a tenth; samples that did not begin are marked.
 #[test]
 fn an_observer_can_stop() {
     let system = push();

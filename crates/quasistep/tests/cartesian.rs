@@ -1,4 +1,4 @@
-//! Cartesian stiffness of frames: laws of statics and of one step, the same in every formulation, and derivatives.
+//! Cartesian stiffness of frames: statics and single steps in every formulation, and derivatives.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -30,7 +30,7 @@ fn diagonal(d: [f64; 6]) -> Matrix6 {
     std::array::from_fn(|i| std::array::from_fn(|j| if i == j { d[i] } else { 0.0 }))
 }
 
-/// A full matrix with eigenvalues of some hundred N/m and some ten N·m/rad: `S A Aᵀ S`.
+/// A full stiffness matrix `S A Aᵀ S` with eigenvalues of some 100 N/m and some 10 N·m/rad.
 fn coupled() -> Matrix6 {
     let A = |i: usize, j: usize| f64::from(u8::from(i == j)) + 0.3 * ((3 * i + 5 * j) as f64).sin();
     let S = [20.0, 25.0, 22.0, 5.0, 6.0, 4.0];
@@ -60,7 +60,7 @@ fn tool() -> Pose {
     Pose::from_xyz_rpy([0.1, -0.05, 0.2], [0.3, -0.2, 0.5])
 }
 
-/// A body without mass that floats, and a spring to its tool.
+/// A floating massless body with a spring to its tool frame.
 fn floating(stiffness: &Matrix6, damping: &Matrix6, axes: SpringAxes) -> System {
     let mut world = World::new();
     let body = world.body("body", WORLD, JointKind::Free, 0.0, Role::Passive);
@@ -75,7 +75,7 @@ fn frame_pose(system: &System, q: &[f64]) -> Pose {
     system.model().frame_pose(&kin, &frame)
 }
 
-/// `K e` as (torque, force), for a matrix in axes `R`: an own way, by components.
+/// Reference `K e` as (torque, force), for a matrix in axes `R`, computed by components.
 fn law(K: &Matrix6, R: Quat, command: &Pose, at: &Pose) -> [f64; 6] {
     let own = |v: Vec3| R.inverse().rotate(v).to_array();
     let turn = (command.rotation * at.rotation.inverse()).to_rotation_vector();
@@ -86,9 +86,9 @@ fn law(K: &Matrix6, R: Quat, command: &Pose, at: &Pose) -> [f64; 6] {
     std::array::from_fn(|i| if i < 3 { torque[i] } else { force[i - 3] })
 }
 
-/// A force and a torque along each axis deflect the frame by K⁻¹ of them: what is left of the law is rounding, with a
-/// diagonal matrix and with one that couples all six, in the axes of the world and in those of a command that is turned,
-/// also where the deflection is a radian.
+/// A force and a torque along each axis deflect the frame by K⁻¹ times the load, to rounding.
+/// Covers a diagonal and a full matrix, in axes of the world and of a rotated command, and
+/// deflections of a radian.
 #[test]
 fn deflections_are_those_of_the_matrix() {
     let X_WC = Pose::from_xyz_rpy([0.3, 0.2, 0.5], [0.4, 1.1, -0.7]);
@@ -132,7 +132,7 @@ fn deflections_are_those_of_the_matrix() {
                                 report.effort
                             );
                         }
-                        // a soft turn is a large one
+                        // the softer rotation gives a large deflection
                         if K[0][1] == 0.0 && axis == 3 {
                             let turn = at.rotation * X_WC.rotation.inverse();
                             let angle = turn.to_rotation_vector().norm();
@@ -145,8 +145,8 @@ fn deflections_are_those_of_the_matrix() {
     }
 }
 
-/// Alone, one step takes the frame to its command, three radians away as well; with a torque that holds it 1.7 rad off it
-/// still gets where K e is that torque.
+/// Without load one step moves the frame to its command, even from three radians away. With a
+/// torque that holds it 1.7 rad off, steps converge to where K e equals that torque.
 #[test]
 fn large_turns_end_at_the_true_equilibrium() {
     let X_WC = Pose::from_xyz_rpy([0.0, 0.0, 0.4], [0.2, -0.4, 0.3]);
@@ -161,7 +161,8 @@ fn large_turns_end_at_the_true_equilibrium() {
         system.step(&mut state, &command(&X_WC), &params, &mut work).unwrap();
         let at = frame_pose(&system, &state.q);
         let turn = (X_WC.rotation * at.rotation.inverse()).to_rotation_vector().norm();
-        // the tool turns about the body's origin, so that it is there but for the curve of its path
+        // the tool rotates about the body's origin, so its path is curved: its position is off by
+        // the curvature
         assert!(turn < 1e-12 && (step == 1 || (at.translation - X_WC.translation).norm() < bound));
     }
     let torque_W = Vec3::new(12.0, -9.0, 8.0);
@@ -176,11 +177,12 @@ fn large_turns_end_at_the_true_equilibrium() {
     assert!((at.rotation * X_WC.rotation.inverse()).to_rotation_vector().norm() > 1.69);
 }
 
-/// An arm of seven hinges from (0, 0, 0.3), its joints with these springs and dampers, and a ball of 4 cm as its hand.
+/// An arm of seven hinges from (0, 0, 0.3) with the given springs and dampers, and a ball of radius
+/// 4 cm as its hand.
 struct Arm {
     stiffness: f64,
     damping: f64,
-    /// The first joint follows its command.
+    /// True if the first joint is prescribed.
     prescribed: bool,
     mass: f64,
     floor: bool,
@@ -255,7 +257,7 @@ impl Arm {
         .unwrap()
     }
 
-    /// With a spring to the centre of the hand.
+    /// Builds the arm with a spring at the centre of the hand.
     fn held(&self, stiffness: &Matrix6, damping: &Matrix6, axes: SpringAxes) -> System {
         self.build(|body| {
             let frame = Frame { body, X_BF: Pose::from_xyz_rpy([0.0, 0.0, 0.1], [0.2, 0.1, -0.4]) };
@@ -264,11 +266,11 @@ impl Arm {
     }
 }
 
-/// Where the arm is bent and its hand is at a height of 0.5 m or so.
+/// Bent configuration of the arm with its hand about 0.5 m high.
 const BENT: [f64; 7] = [0.3, 0.9, -0.4, 1.1, 0.5, 0.8, -0.2];
 
-/// Joints without stiffness of their own leave it all to the spring of the hand: it gives way by K⁻¹ f, a joint's load goes
-/// through Jᵀ, and damping keeps the freedom that is left where it is.
+/// If the joints have no stiffness, the hand's spring carries all loads: it deflects by K⁻¹ f, a
+/// joint's load acts through Jᵀ, and damping keeps the redundant freedom in place.
 #[test]
 fn an_arm_yields_as_its_hand_does() {
     let K = coupled();
@@ -301,7 +303,8 @@ fn an_arm_yields_as_its_hand_does() {
     }
 }
 
-/// A hand that is told to be 5 mm below the floor presses on it with 5 mm times its stiffness, whatever the formulation.
+/// A hand commanded to 5 mm below the floor presses on it with 5 mm times its stiffness, in every
+/// formulation.
 #[test]
 fn a_hand_presses_with_its_stiffness() {
     let K = diagonal([300.0, 300.0, 800.0, 20.0, 20.0, 20.0]);
@@ -322,7 +325,8 @@ fn a_hand_presses_with_its_stiffness() {
     }
 }
 
-/// A spring of zeros changes no bit of any formulation, with contacts, gravity and mass.
+/// A spring with zero stiffness and damping leaves every formulation bit-identical, with contacts,
+/// gravity and mass.
 #[test]
 fn a_spring_of_zeros_changes_no_bit() {
     let arm = Arm { stiffness: 60.0, mass: 0.5, floor: true, ..Arm::SOFT };
@@ -351,8 +355,8 @@ fn a_spring_of_zeros_changes_no_bit() {
     }
 }
 
-/// Without contact the formulations are one, along a path with stiffness beside that of joints, damping, gravity and a
-/// prescribed joint; every step is certified.
+/// Without contact all formulations give the same path, with Cartesian stiffness, joint springs,
+/// damping, gravity and a prescribed joint. Every step is certified.
 #[test]
 fn formulations_agree_along_a_run() {
     for axes in [SpringAxes::World, SpringAxes::Command] {
@@ -417,8 +421,8 @@ fn momentum_meets_the_spring_at_the_end_of_the_step() {
     assert!((x - c).abs() < 0.05);
 }
 
-/// A damped spring is followed to second order by midpoint steps, to first order by Euler's: an arm that its command turns
-/// and pulls along, with a load.
+/// Midpoint steps of a damped spring are of second order, Euler steps of first order, for a loaded
+/// arm that its command rotates and translates.
 #[test]
 fn midpoint_is_of_second_order() {
     let K = coupled();
@@ -470,13 +474,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A hand near the floor, its command some hundredths of a radian away.
+/// A hand near the floor whose command is some hundredths of a radian away.
 struct Told {
     system: System,
     state: State,
     input: StepInput,
     params: StepParams,
-    /// Pose that the hand is told, and where it stands in the command.
+    /// Commanded pose of the hand, and its position in the command vector.
     there: Pose,
     at: usize,
 }
@@ -487,7 +491,7 @@ impl Told {
         let arm = Arm { stiffness: 12.0, damping: 0.5, prescribed, floor, ..Arm::SOFT };
         let system = Arm { mass: 0.4, ..arm }.held(&K, &damping_of_ratio(&K, 0.3), axes);
         let mut q = BENT.to_vec();
-        // the hand just above the floor
+        // lower the hand to just above the floor
         q[1] = 1.45;
         let lower = |q: &[f64]| frame_pose(&system, q).translation.z;
         for _ in 0..60 {
@@ -513,7 +517,7 @@ impl Told {
         Self { state: State::at_rest(0.0, q), system, input, params, there, at }
     }
 
-    /// The next configuration with the inputs moved by `by change`.
+    /// Next configuration with the inputs changed by `by * change`.
     fn moved(
         &self,
         change: &InputChange,
@@ -542,7 +546,7 @@ impl Told {
         memory.q_next().to_vec()
     }
 
-    /// Unit changes of all inputs, with their columns of the matrices.
+    /// Unit changes of all inputs, each with its column of the Jacobian matrices if it has one.
     fn changes(&self, d: &mut Derivatives) -> Vec<(InputChange, Option<Vec<f64>>)> {
         let (n, m) = (self.system.model().n_v(), self.system.n_cmd_v());
         let (mut by_q, mut by_cmd) = (vec![0.0; n * n], vec![0.0; n * m]);
@@ -565,8 +569,9 @@ impl Told {
     }
 }
 
-/// Derivatives by all that goes in, against differences of steps on the manifold: the hand on the floor and off it, its
-/// command some hundredths of a radian away, with and without a prescribed joint; products, their transposes and matrices.
+/// Derivatives with respect to all inputs against finite differences on the manifold:
+/// Jacobian-vector products, their transposes and matrices. The hand is on the floor and off it,
+/// with and without a prescribed joint.
 #[test]
 fn derivatives_are_those_of_differences() {
     for (axes, prescribed, floor) in [
@@ -594,7 +599,7 @@ fn derivatives_are_those_of_differences() {
             for (change, column) in told.changes(&mut d) {
                 let mut by = OutputChange::default();
                 d.jvp(system, &change, false, &mut by).unwrap();
-                // fourth order, so that what is left is the solver's rounding
+                // fourth-order differences, so that only the solver's rounding remains
                 let [a, b, c, f] =
                     [e, -e, 2.0 * e, -2.0 * e].map(|by| told.moved(&change, by, mode, &mut d2));
                 for i in 0..n {
@@ -621,7 +626,7 @@ fn derivatives_are_those_of_differences() {
     }
 }
 
-/// A batch tells each sample's springs their own poses, with the bits of runs of their own.
+/// Each sample of a batch has its own spring commands; results are bit-identical to single runs.
 #[test]
 fn batches_have_springs() {
     let system = Arm::SOFT.held(&coupled(), &NONE, SpringAxes::Command);
@@ -651,7 +656,7 @@ fn batches_have_springs() {
     }
 }
 
-/// What cannot be is refused with its name, what was seen and what is valid.
+/// Invalid springs are refused with name, value and rule.
 #[test]
 fn impossible_springs_are_refused() {
     let refuse = |change: &dyn Fn(&mut CartesianSpring), words: &[&str]| {
@@ -678,7 +683,7 @@ fn impossible_springs_are_refused() {
     refuse(&|s| s.frame.body = WORLD, &["frame of spring `hand`", "body 0", "moves"]);
     refuse(&|s| s.frame.body = 7, &["frame of spring `hand`", "body 7"]);
 
-    // no stiffness at a joint that no spring holds
+    // a joint without stiffness that no Cartesian spring holds
     let mut world = World::new();
     let first = world.body("first", WORLD, slide(Vec3::X), 1.0, spring(0.0));
     world.body("second", WORLD, slide(Vec3::X), 1.0, spring(0.0));
@@ -702,7 +707,7 @@ fn impossible_springs_are_refused() {
     assert!(error.contains("quaternion of spring `hand` has length 2"), "{error}");
 }
 
-/// Damping of a ratio is symmetric, and twice the ratio times the root of the stiffness.
+/// The damping of a ratio is symmetric, and its square is (2 ratio)² K.
 #[test]
 fn damping_of_a_ratio_squares_to_the_stiffness() {
     let K = coupled();
@@ -715,7 +720,7 @@ fn damping_of_a_ratio_squares_to_the_stiffness() {
     }
 }
 
-/// A step that its fallback takes with springs in place of prescribed motion has the springs of frames too.
+/// A fallback with springs in place of prescribed motion keeps the Cartesian springs.
 #[test]
 fn fallbacks_keep_the_spring() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! Scanned bodies: what the choice of a cloud's points does to rest.
+//! Scanned bodies: effect of the choice of contact points on rest.
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
 
@@ -10,7 +10,7 @@ use quasistep_geometry::{Choice, PointCloud, Shape};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::{JointKind, WORLD};
 
-/// The skin of a cube of 0.1 m, `n` by `n` points on each face, each off by up to `noise` in m.
+/// Point cloud of a cube of 0.1 m with `n` by `n` points on each face and noise of up to `noise` m.
 fn scanned_cube(n: u32, noise: f64) -> Vec<Vec3> {
     let mut state = 7_u64;
     let mut off = || {
@@ -33,12 +33,12 @@ fn scanned_cube(n: u32, noise: f64) -> Vec<Vec3> {
     points
 }
 
-/// How a cube of 1 kg that is let down tilted comes to rest within 3 s.
+/// Rest of a tilted cube of 1 kg, 3 s after its release.
 #[derive(Debug)]
 struct Rest {
     /// Angle between an axis of the cube and the vertical, in rad.
     tilt: f64,
-    /// Largest turn from one step to the next in the last second, in rad.
+    /// Largest rotation between two steps in the last second, in rad.
     rocking: f64,
     /// Largest overlap of any point of the cloud in the last second, in m.
     overlap: f64,
@@ -86,19 +86,19 @@ fn rest(points: &[Vec3], choice: Choice, tilt: Vec3) -> Rest {
     Rest { tilt, rocking, overlap }
 }
 
-/// Why `Spread` is the default. A tilted cube tips onto its face and rests, whether its scan is perfect,
-/// noisy, fine or coarse; on its five nearest points it never does: they are on one side of its centre,
-/// it tips over them within the step, and back in the next one.
+/// Why `Spread` is the default choice. A tilted cube then tips onto its face and rests, whether its
+/// scan is exact, noisy, fine or coarse. On its five nearest points it never rests: they lie on one
+/// side of its centre, so it tips over them within a step and back in the next.
 #[test]
 fn a_scanned_cube_rests_on_points_that_span_its_face() {
-    // µm of noise: what single precision leaves, and two scanners
+    // noise in m: none, single precision, and two scanners
     for (n, noise) in [(8, 0.0), (40, 0.0), (40, 1e-7), (40, 1e-5), (40, 1e-4)] {
         let points = scanned_cube(n, noise);
         for tilt in [Vec3::ZERO, Vec3::new(0.01, 0.004, 0.0), Vec3::new(0.05, 0.03, 0.2)] {
             let span = rest(&points, Choice::Spread { k: 5 }, tilt);
-            // a grain of noise under each edge of the face tilts it by this much
+            // noise under one edge of the face tilts the cube by this much
             assert!(span.tilt < 1e-9 + 2.0 * noise / 0.05, "{n} {noise} {span:?}");
-            // grains that differ by a millionth of the cube's size may take turns
+            // points that differ by a millionth of the cube's size may alternate as contacts
             assert!(span.rocking < 1e-6 && span.overlap < 1e-7, "{n} {noise} {span:?}");
             let near = rest(&points, Choice::Nearest { k: 5 }, tilt);
             assert!(near.rocking > 1e-3 && near.overlap > 1e-4, "{n} {noise} {near:?}");
@@ -106,12 +106,12 @@ fn a_scanned_cube_rests_on_points_that_span_its_face() {
     }
 }
 
-/// A cloud of a cube stands, slides and tips as the cube does.
+/// A cloud of a cube stands, slides and tips as the box does.
 #[test]
 fn a_cloud_slides_and_tips_as_its_box_does() {
     let points = scanned_cube(30, 0.0);
     let cloud = PointCloud::new(&points, None, 0.0, Choice::default()).unwrap();
-    // weight 9.81 N: slides above mu times that, tips above half of it when pushed at the top
+    // weight 9.81 N: slides above mu times the weight, tips above half of it if pushed at the top
     for (force, height) in [(4.7, 0.05), (5.1, 0.05), (6.0, -0.05), (4.0, -0.05)] {
         let [as_cloud, as_box] =
             [Shape::Cloud(cloud.clone().into()), Shape::Box { half: [0.05; 3] }].map(|shape| {

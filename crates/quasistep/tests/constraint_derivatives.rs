@@ -15,8 +15,9 @@ use quasistep_model::{BodyInertia, Frame, JointKind, WORLD};
 /// Centre of the ball in the coupler's frame.
 const BALL: [f64; 3] = [0.28, 0.0, -0.28];
 
-/// A four-bar linkage whose coupler pushes a box over a floor; a second box is glued to it, a weight hangs on the world by a
-/// point and a sledge is coupled to the crank. Where `crank` is prescribed it leads all of it.
+/// A four-bar linkage whose coupler pushes a box over a floor. A second box is welded to the first,
+/// a weight is connected to the world at a point, and a sledge is coupled to the crank. The crank
+/// may be prescribed.
 fn machine(prescribed: bool) -> System {
     let mut world = World::new();
     world.floor(0.3);
@@ -47,7 +48,7 @@ fn machine(prescribed: bool) -> System {
     let glued = world.body("glued", WORLD, JointKind::Free, 0.2, passive.clone());
     let bob = world.body("bob", WORLD, JointKind::Free, 0.4, passive.clone());
     world.resist(bob, 0.5, 0.0, 6);
-    // coupled to the crank: two drives below their limits
+    // coupled to the crank: two drives below their force limits
     let limited = |stiffness: f64, limit: f64| {
         Role::Actuated(Actuator {
             stiffness: vec![stiffness],
@@ -92,13 +93,14 @@ fn machine(prescribed: bool) -> System {
     world.build_with(|def| SystemDef { constraints, ..def })
 }
 
-/// Where the glued box sits on the other one.
+/// Pose of the second box relative to the first.
 fn glue() -> Pose {
     let turn = Quat::from_axis_angle(Vec3::new(0.3, 0.5, 0.8), 0.4);
     Pose::new(turn, Vec3::new(0.0, 0.1, 0.03))
 }
 
-/// Nearly on its constraints, `off` m and rad beside them, with the box a hair into the ball that pushes it.
+/// A start with constraint errors of `off` (m and rad), and the box slightly inside the ball that
+/// pushes it.
 fn start(system: &System, off: f64) -> State {
     let model = system.model();
     let mut q = vec![-1.2, 0.77, -1.9];
@@ -168,7 +170,7 @@ impl Case {
         d
     }
 
-    /// With a part of the inputs changed by `s` times a direction.
+    /// Derivatives with the inputs changed by `s` times `change`.
     fn moved(&self, change: &InputChange, s: f64) -> Derivatives {
         let (mut state, mut input, mut params) =
             (self.state.clone(), self.input.clone(), self.params.clone());
@@ -198,7 +200,7 @@ fn cases() -> Vec<Case> {
     for prescribed in [false, true] {
         for cone in [Cone::Pyramid(4), Cone::Round] {
             for mode in [Mode::Exact, Mode::Smooth { kappa: 1e-4 }] {
-                // recovered whole, and at the bound of recovery
+                // errors of zero, recovered within the step, and at the bound of the recovery speed
                 for off in [0.0, 1e-4, 4e-3] {
                     let system = machine(prescribed);
                     let state = start(&system, off);
@@ -221,7 +223,7 @@ fn cases() -> Vec<Case> {
     all
 }
 
-/// Directions of every input that a step with constraints has.
+/// Test directions for every input of a step with constraints.
 fn directions(case: &Case) -> Vec<(&'static str, InputChange)> {
     let n_v = case.system.model().n_v();
     let mut seed = 0.3;
@@ -234,7 +236,8 @@ fn directions(case: &Case) -> Vec<(&'static str, InputChange)> {
     ]
 }
 
-/// Velocities, next configuration and impulses, for every input, both modes, on and off the constraints.
+/// Derivatives of velocities, next configuration and impulses with respect to every input, in both
+/// modes, with and without constraint errors.
 #[test]
 fn derivatives_with_constraints_are_those_of_differences() {
     for case in cases() {
@@ -242,7 +245,8 @@ fn derivatives_with_constraints_are_those_of_differences() {
         let h = case.params.time_step;
         let Case { system, params, mode, .. } = &case;
         let words = format!("{:?} {mode:?} {:?}", params.formulation, system.roles()[1]);
-        // feet that stick share friction as the smallest norm has it, which round cones are solved to with few digits
+        // sticking feet share friction by the smallest norm, which is known to few digits with
+        // round cones
         let round = params.formulation.cone == Cone::Round;
         let shared = *mode == Mode::Exact && (round || !d.report().smallest_norm);
         let unique = |c: &ContactReport| !shared || c.body_a == 2;
@@ -284,7 +288,7 @@ fn derivatives_with_constraints_are_those_of_differences() {
     }
 }
 
-/// The transpose is the transpose, and the matrix has the same columns.
+/// Gradients are the transpose of the products, and the matrices have the same columns.
 #[test]
 fn gradients_with_constraints_are_the_transpose() {
     for case in cases() {
@@ -345,7 +349,7 @@ fn gradients_with_constraints_are_the_transpose() {
     }
 }
 
-/// A coupled drive that is at its effort limit has no derivatives, and the error names it.
+/// A coupled drive at its effort limit has no derivatives, and the error names it.
 #[test]
 fn a_limited_drive_in_a_loop_is_told() {
     let mut world = World::new();

@@ -1,4 +1,5 @@
-//! Closed loops and couplings against closed forms, and against the same thing without a constraint.
+//! Closed loops and couplings against closed forms, and against equivalent systems without
+//! constraints.
 #![allow(non_snake_case)]
 
 mod common;
@@ -32,14 +33,14 @@ fn with(constraints: Vec<Constraint>) -> impl FnOnce(SystemDef) -> SystemDef {
     move |def| SystemDef { constraints, ..def }
 }
 
-/// A rod along x from its joint, of mass `m`.
+/// Inertia of a rod of mass `m` along x, from its joint.
 fn rod(m: f64, length: f64) -> BodyInertia {
     let i = m * length * length / 12.0;
     let com = Vec3::new(0.5 * length, 0.0, 0.0);
     BodyInertia { mass: m, com, inertia: Mat3::diagonal([1e-4 * i, i, i]) }
 }
 
-/// Every formulation, cone and integration that a step can have.
+/// Step parameters with every formulation, cone and integration.
 fn ways(time_step: f64) -> Vec<StepParams> {
     let mut all = Vec::new();
     for cone in [Cone::Pyramid(4), Cone::Round] {
@@ -65,8 +66,8 @@ fn words(params: &StepParams) -> String {
 /// Lengths of crank, coupler, rocker and ground of a four-bar linkage, in m.
 const BARS: [f64; 4] = [0.1, 0.25, 0.2, 0.3];
 
-/// A four-bar linkage in the x–z plane: the crank sits on a spring, the rocker stands at x = ground, and `close` says how the
-/// coupler's end holds the rocker's.
+/// A four-bar linkage in the x–z plane. The crank has the given role, the rocker's foot is at x =
+/// ground. `close` makes the constraints between the ends of coupler and rocker.
 fn four_bar(crank: Role, mass: f64, close: impl FnOnce(usize, usize) -> Vec<Constraint>) -> System {
     let mut world = World::new();
     let [a, b, c, g] = BARS;
@@ -82,11 +83,11 @@ fn pin(coupler: usize, rocker: usize) -> Vec<Constraint> {
     vec![connect("pin", at(coupler, [BARS[1], 0.0, 0.0]), at(rocker, [BARS[2], 0.0, 0.0]))]
 }
 
-/// Angles of coupler (against the crank) and rocker for the crank's, from the triangles of the linkage; hinges turn about y, so
-/// that x goes to −z.
+/// Angles of the linkage for a crank angle, with the coupler's relative to the crank, from the
+/// linkage's triangles. Hinges rotate about y, so that x turns to −z.
 fn assembled(crank: f64) -> [f64; 3] {
     let [a, b, c, g] = BARS;
-    // in the plane (x, −z), angles are counter-clockwise
+    // in the plane (x, −z) angles are counterclockwise
     let [x, y] = [a * crank.cos(), a * crank.sin()];
     let (dx, dy) = (g - x, -y);
     let d = dx.hypot(dy);
@@ -99,8 +100,8 @@ fn assembled(crank: f64) -> [f64; 3] {
     [crank, coupler - crank, rocker]
 }
 
-/// Rest of a four-bar linkage under a force on its coupler is where virtual work vanishes: `K (θ_cmd − θ) + F · dp/dθ = 0`,
-/// with the linkage's geometry from its triangles.
+/// A four-bar linkage under a force on its coupler rests where virtual work vanishes: `K (θ_cmd −
+/// θ) + F · dp/dθ = 0`, with geometry from the linkage's triangles.
 #[test]
 fn a_four_bar_rests_where_virtual_work_vanishes() {
     let K = 40.0;
@@ -136,10 +137,11 @@ fn a_four_bar_rests_where_virtual_work_vanishes() {
             let q = assembled(theta);
             let off = q.iter().zip(&state.q).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(off < 1e-9, "{}: {off}", words(&params));
-            // out of the plane one of the three rows says nothing
+            // the row across the plane is dependent
             assert_eq!(report.constraints[0].dependent, 1);
             assert!(report.constraints[0].error < 1e-12);
-            // the rocker turns about its foot: weight and pin force have no moment there
+            // the rocker rotates about its foot, where the moment of weight and pin force must
+            // vanish
             let f = report.constraints[0].force_W;
             let mut kin = system.model().create_kinematics();
             system.model().kinematics(&state.q, &mut kin);
@@ -152,7 +154,8 @@ fn a_four_bar_rests_where_virtual_work_vanishes() {
     }
 }
 
-/// A stool and a box that a weld holds at its side, pulled over a floor by a wrench, are one body: alike in every formulation.
+/// A stool with a box welded to its side, pulled over a floor, moves as one body in every
+/// formulation.
 #[test]
 fn a_welded_pair_is_one_body() {
     let of_mass = |m: f64| {
@@ -189,7 +192,8 @@ fn a_welded_pair_is_one_body() {
         let (p_B, force_W) = (Vec3::new(0.0, 0.02, -0.03), Vec3::new(3.0, 0.5, 0.0));
         let wrench = Wrench { body: 1, p_B, force_W, torque_W: Vec3::ZERO };
         let input = StepInput { wrenches: vec![wrench], ..StepInput::default() };
-        // each step the second box leaves the circle about the first one, and comes back in the next
+        // in each step the second box drifts from its circle about the first, and the next step
+        // recovers it
         let (mut drift, mut force) = (0.0, 0.0_f64);
         for step in 1..=40 {
             let of_pair = pair.step_with(&mut a, &input, &params, &mut work_a);
@@ -201,19 +205,20 @@ fn a_welded_pair_is_one_body() {
             assert!(off < 1e-9 + drift, "{} step {step}: {off:e} {drift:e}", words(&params));
         }
         assert!(drift < 1e-4, "{}: {drift:e}", words(&params));
-        // its weight at least
+        // the weld carries at least the box's weight
         assert!(b.q[4] > 0.01 && force > 1.9, "it was pulled: {:?}, glue {force} N", b.q);
     }
 }
 
-/// A coupling `q1 + 2 q2 = 0.1` of two slides is a mimic joint with `q1 = −2 q2 + 0.1`, to rounding: with dry friction, and a load
-/// that the follower pushes.
+/// A coupling `q1 + 2 q2 = 0.1` of two slides equals a mimic joint with `q1 = −2 q2 + 0.1`, to
+/// rounding, with dry friction and a load on the follower.
 #[test]
 fn a_coupling_is_a_mimic_joint() {
     let build = |coupled: bool| {
         let mut world = World::new();
         let driven = world.body("driven", WORLD, slide(Vec3::X), 0.5, actuator(300.0, 3.0, 40.0));
-        // without mass: a passive joint has inertia in a quasi-dynamic step, one that follows a driven joint has none
+        // massless: in a quasi-dynamic step a passive joint has inertia, but a follower of a driven
+        // joint has none
         let follower = world.body("follower", WORLD, slide(Vec3::X), 0.0, Role::Passive);
         world.resist(follower, 0.0, 0.3, 1);
         world.shape(follower, ball(0.03), [0.0; 3], 0.3);
@@ -244,7 +249,7 @@ fn a_coupling_is_a_mimic_joint() {
             let other = mimic.step(&mut b, &command, &params, &mut work_b).unwrap();
             let free = [a.q[0], a.q[2]];
             let off = free.iter().zip(&b.q).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            // as the solvers' answers
+            // to the solvers' accuracy
             assert!(off < 1e-10, "{} step {step}: {off:e}", words(&params));
             assert!((effort - other.effort[0]).abs() < 1e-6, "{effort} {}", other.effort[0]);
         }
@@ -252,8 +257,9 @@ fn a_coupling_is_a_mimic_joint() {
     }
 }
 
-/// A chain of equal rods that hangs from both ends: the horizontal pull is alike in all links, the pins at the ends carry half
-/// the weight each, and a rod's slope is the load that hangs below its middle over that pull.
+/// A chain of equal rods hangs from both ends. The horizontal force is equal in all links, the end
+/// pins carry half the weight each, and the slope of a rod is the load below its middle divided by
+/// the horizontal force.
 #[test]
 fn a_chain_that_is_pinned_at_both_ends_hangs_as_statics_says() {
     const N: usize = 5;
@@ -269,7 +275,7 @@ fn a_chain_that_is_pinned_at_both_ends_hangs_as_statics_says() {
     let span = 0.35;
     let pin = connect("end", at(parent, [l, 0.0, 0.0]), at(WORLD, [span, 0.0, 0.0]));
     let system = world.build_with(with(vec![pin]));
-    // an arc that sags: angles about y are positive downwards
+    // start as a sagging arc: positive angles about y point downwards
     let mut q: Vec<f64> = vec![0.9];
     q.extend(vec![-1.8 / (N as f64 - 1.0); N - 1]);
     let closing = system.close(&mut q).unwrap().unwrap();
@@ -281,7 +287,7 @@ fn a_chain_that_is_pinned_at_both_ends_hangs_as_statics_says() {
         let rule = RestRule { speed: 1e-10, max_steps: 5000 };
         let report = system.settle(&mut state, &StepInput::default(), &params, &rule, &mut work);
         let report = report.unwrap_or_else(|e| panic!("{}: {e}", words(&params)));
-        // on B, the world
+        // force on body B, here the world
         let f = report.constraints[0].force_W * -1.0;
         let weight = m * 9.81;
         let half = 0.5 * N as f64 * weight;
@@ -305,8 +311,8 @@ fn a_chain_that_is_pinned_at_both_ends_hangs_as_statics_says() {
     }
 }
 
-/// A parallelogram with three cranks has one closure too many, and a weld in a plane three rows: they are found, and the
-/// linkage moves as one with a single closure does.
+/// A parallelogram with three cranks has one redundant closure, and a weld in a plane three
+/// dependent rows. They are detected, and the linkage moves as with a single closure.
 #[test]
 fn what_depends_is_told_and_changes_nothing() {
     let build = |spare: bool| {
@@ -341,7 +347,7 @@ fn what_depends_is_told_and_changes_nothing() {
             let report = both.step(&mut a, &command, &params, &mut work_a);
             let report = report.unwrap_or_else(|e| panic!("{} {step}: {e}", words(&params)));
             let dependent: u32 = report.constraints.iter().map(|c| c.dependent).sum();
-            // two rows across the plane, and one of four in it
+            // two rows across the plane, and one of the four within it
             assert_eq!(dependent, 3, "{} {step}", words(&params));
             let error = report.constraints.iter().map(|c| c.error).fold(0.0, f64::max);
             assert!(error < 2e-4, "{} {step}: {error}", words(&params));
@@ -353,7 +359,7 @@ fn what_depends_is_told_and_changes_nothing() {
     }
 }
 
-/// What cannot be is an error with the names of the constraints, and the state stays as it was.
+/// Contradictory constraints give an error with their names; the state is unchanged.
 #[test]
 fn constraints_that_contradict_one_another_are_named() {
     let mut world = World::new();
@@ -376,7 +382,8 @@ fn constraints_that_contradict_one_another_are_named() {
     assert_eq!(error.names, ["first", "second"]);
 }
 
-/// Two joints that are prescribed and coupled: what agrees moves, what does not is named.
+/// Two prescribed and coupled joints: commands that agree with the coupling move them, others give
+/// an error with names.
 #[test]
 fn prescribed_motion_must_agree_with_constraints() {
     let system = four_bar(Role::Prescribed, 0.2, |coupler, rocker| {
@@ -397,7 +404,7 @@ fn prescribed_motion_must_agree_with_constraints() {
     assert_eq!(*names, ["stop"], "{why}");
 }
 
-/// A prescribed crank takes the linkage along, and its effort is what virtual work says.
+/// A prescribed crank drives the linkage, and its effort satisfies virtual work.
 #[test]
 fn a_prescribed_crank_leads_the_linkage() {
     let mass = 0.4;
@@ -427,7 +434,8 @@ fn a_prescribed_crank_leads_the_linkage() {
     }
 }
 
-/// Two coupled drives share a load until one of them has all that it can give: `Σ clamp(K (u − x), limit) = F`.
+/// Two coupled drives share a load until one reaches its force limit: `Σ clamp(K (u − x), limit) =
+/// F`.
 #[test]
 fn coupled_drives_share_a_load_up_to_their_limits() {
     let mut world = World::new();
@@ -436,7 +444,8 @@ fn coupled_drives_share_a_load_up_to_their_limits() {
     let kind = ConstraintKind::Coupling { terms: vec![(a, 1.0), (b, 2.0)], offset: 0.0 };
     let system = world.build_with(with(vec![Constraint { name: "tie".into(), kind }]));
     for params in ways(0.05) {
-        // on `a`; b moves half as far the other way: a + 2 b = 0, so F = K x + K x / 4, or with b at its limit K x + 2 N / 2
+        // the force acts on `a`; a + 2 b = 0, so F = K x + K x / 4, or F = K x + 2 N / 2 with b at
+        // its limit
         for (force, x) in [(2.5, 0.02), (-2.5, -0.02), (5.5, 0.045)] {
             let mut state = State::at_rest(0.0, vec![0.0, 0.0]);
             let tau = vec![force, 0.0];
@@ -452,7 +461,8 @@ fn coupled_drives_share_a_load_up_to_their_limits() {
     }
 }
 
-/// Three drives with limits in one sum leave one of them no motion to follow: that is said.
+/// With three limited drives in one coupling, one of them would depend on two others, which is an
+/// error.
 #[test]
 fn a_limited_drive_cannot_follow_two() {
     let mut world = World::new();
@@ -468,7 +478,7 @@ fn a_limited_drive_cannot_follow_two() {
     assert!(text.contains("`tie`") && text.contains("`a`, `b`, `c`"), "{text}");
 }
 
-/// Constraints that are none are refused by name.
+/// Invalid constraints are refused by name.
 #[test]
 fn impossible_constraints_are_refused() {
     let refused = |constraint: Constraint| {

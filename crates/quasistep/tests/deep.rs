@@ -1,4 +1,4 @@
-//! Laws of deep overlaps: the step takes a face along which something can move.
+//! Deep overlaps: the step uses a face along whose normal something can move.
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // frames in monogram notation: X_WA
 
@@ -45,7 +45,7 @@ fn hull(half: f64) -> Shape {
     Shape::Polytope(Arc::new(Polytope::from_points(&corners).unwrap()))
 }
 
-/// Every solid, none of them wider than 0.1 m from its centre along an axis.
+/// All solid shapes; none extends more than 0.1 m from its centre along an axis.
 fn solids() -> Vec<Shape> {
     vec![
         ball(0.1),
@@ -74,7 +74,7 @@ fn world_with(
     world.build()
 }
 
-/// The distance of the pair at a configuration.
+/// Distance of the pair at a configuration, in m.
 fn distance(system: &System, q: &[f64]) -> f64 {
     let X_WB = system.linearise(q, [0.0; 3], 0.0).unwrap().X_WB;
     let [a, b] = [0, 1].map(|k| &system.geoms()[k]);
@@ -82,7 +82,7 @@ fn distance(system: &System, q: &[f64]) -> f64 {
     signed_distance(&a.shape, &X_WA, &b.shape, &X_WB).phi
 }
 
-/// Steps until the pair is apart; how many that took.
+/// Steps until the pair is separated, and returns the number of steps.
 fn part(system: &System, state: &mut State, p: &StepParams) -> Result<usize, StepError> {
     let mut work = system.create_workspace();
     let mut last = None;
@@ -95,7 +95,8 @@ fn part(system: &System, state: &mut State, p: &StepParams) -> Result<usize, Ste
     panic!("still {} m deep at {:?}: {:?}", distance(system, &state.q), state.q, last)
 }
 
-/// Deep in the corner of a box, nearest to its top, a slider leaves by the side: at the speed of recovery, until it touches.
+/// A slider deep in the corner of a box, nearest to the top face, leaves through the side face at
+/// the recovery speed until it only touches.
 #[test]
 fn a_slider_leaves_a_corner_by_the_side_that_it_can() {
     for fixed in [cube(0.5), hull(0.5)] {
@@ -118,7 +119,7 @@ fn a_slider_leaves_a_corner_by_the_side_that_it_can() {
                     let wide = -shape.support(-Vec3::X).unwrap().x;
                     let what = format!("{fixed:?} {shape:?} {formulation:?}: {:?}", state.q);
                     assert!((state.q[0] - (0.1 + wide)).abs() < 1e-8, "{what}");
-                    // 0.01 m a step
+                    // 0.01 m per step
                     assert_eq!(steps, ((0.1 + wide) / 0.01 - 1e-6).ceil() as usize, "{what}");
                 }
             }
@@ -126,7 +127,8 @@ fn a_slider_leaves_a_corner_by_the_side_that_it_can() {
     }
 }
 
-/// A body in the plane leaves by the nearer of its two sides; the top, nearer still, is none of its ways.
+/// A planar body leaves through the nearer of its two side faces, although the top face is nearer:
+/// it cannot move up.
 #[test]
 fn a_planar_body_leaves_in_its_plane() {
     for shape in solids() {
@@ -137,7 +139,7 @@ fn a_planar_body_leaves_in_its_plane() {
             part(&system, &mut state, &params(formulation)).unwrap();
             let wide = shape.support(Vec3::X).unwrap().x;
             let what = format!("{shape:?} {formulation:?}: {:?}", state.q);
-            // what is round leaves over the edge, along a normal that the cone of friction nearly holds
+            // round shapes leave over the edge, along a normal close to the friction cone
             let flat = matches!(shape, Shape::Box { .. } | Shape::Polytope(_));
             assert!(
                 state.q[0] > 0.3 && (!flat || (state.q[0] - (0.3 + wide)).abs() < 0.011),
@@ -148,7 +150,8 @@ fn a_planar_body_leaves_in_its_plane() {
     }
 }
 
-/// An arm swings out of a box sideways, where the nearest face is along the arm or along its axis.
+/// An arm swings sideways out of a box, although the nearest face's normal is along the arm or its
+/// axis.
 #[test]
 fn a_hinge_leaves_the_way_it_swings() {
     let hinge = JointKind::Continuous { axis: Vec3::Z };
@@ -165,8 +168,8 @@ fn a_hinge_leaves_the_way_it_swings() {
     }
 }
 
-/// Whatever overlaps, however deep, and however it can move: as long as something can move, the step has an answer, and the
-/// overlap ends. What slides along a line has moved no farther than the nearer of its two ways out, where faces are flat.
+/// For any overlap and any joint, the step has a solution and the overlap ends as long as something
+/// can move. A slider moves no farther than the nearer of its two exits if faces are flat.
 #[test]
 fn no_overlap_that_can_end_is_infeasible() {
     let mut random = 1_u64;
@@ -190,7 +193,7 @@ fn no_overlap_that_can_end_is_infeasible() {
             ball(0.4),
         ];
         let fixed = pick(&mut fixed, uniform());
-        // often on an axis, where ties are
+        // often on an axis, where ties occur
         let mut place = || if uniform() < 0.3 { 0.0 } else { 0.8 * uniform() - 0.4 };
         let p = [place(), place(), place()];
         let axis = Vec3::AXES[sample % 3];
@@ -200,14 +203,14 @@ fn no_overlap_that_can_end_is_infeasible() {
             2 => JointKind::Planar,
             _ => JointKind::Continuous { axis },
         };
-        // hinges are a way off, across their axis
+        // place hinges at a distance, across their axis
         let away = if matches!(joint, JointKind::Continuous { .. }) {
             Vec3::AXES[(sample + 1) % 3] * 2.0
         } else {
             Vec3::ZERO
         };
         let at = Vec3::from(p) + away;
-        // with friction it may wedge
+        // with friction the pair may wedge
         let pair = ((shape.clone(), at.into()), (fixed.clone(), away.into()));
         let system = world_with(joint, pair.0, pair.1, 0.0);
         let mut state = State::at_rest(0.0, system.model().neutral_q());
@@ -244,7 +247,7 @@ fn no_overlap_that_can_end_is_infeasible() {
     assert!(opened > 60, "{opened}");
 }
 
-/// A cart that is sunk in its rails by rounding does not leave them over their end.
+/// A cart that overlaps its rails by rounding does not leave them over their end.
 #[test]
 fn what_touches_by_rounding_is_not_opened() {
     let system = world(slide(Vec3::X), ball(0.1), [0.0, 0.0, 0.6 - 1e-14], [0.0; 3], cube(0.5));
@@ -261,7 +264,7 @@ fn what_touches_by_rounding_is_not_opened() {
     }
 }
 
-/// Between two equal ways out the first is taken: rounding and used memory choose nothing.
+/// Of two equal exits the first is chosen, independently of rounding and of used memory.
 #[test]
 fn equal_ways_out_are_chosen_alike() {
     let joint = JointKind::Planar;
@@ -285,7 +288,8 @@ fn equal_ways_out_are_chosen_alike() {
     }
 }
 
-/// A step of a used workspace, also after one that failed, has the bits of a fresh one's.
+/// A step with a used workspace, even after a failed step, is bit-identical to one with a fresh
+/// workspace.
 #[test]
 fn opened_pairs_leave_nothing_behind() {
     let mut world = World::new();
@@ -298,7 +302,7 @@ fn opened_pairs_leave_nothing_behind() {
     let p = params(formulations()[0]);
     let mut work = system.create_workspace();
     let mut state = State::at_rest(0.0, vec![0.0, 0.0]);
-    // the wall closes the way out
+    // a wall blocks the exit
     let closed = system.step(&mut state, &[-0.02], &p, &mut work);
     assert!(matches!(closed, Err(StepError::Infeasible { .. })), "{closed:?}");
     for command in [0.1, 0.2, 0.3] {
@@ -311,7 +315,7 @@ fn opened_pairs_leave_nothing_behind() {
     assert!(state.q[0] > 0.029);
 }
 
-/// What no face opens is crushed as before: the floor has but one.
+/// If no face opens the overlap, the crushed pair is reported: the floor has only one face.
 #[test]
 fn what_cannot_be_opened_is_named() {
     let system = world(slide(Vec3::X), ball(0.1), [0.0; 3], [0.0; 3], Shape::HalfSpace);
@@ -325,11 +329,11 @@ fn what_cannot_be_opened_is_named() {
     assert!((pairs[0].depth - 0.1).abs() < 1e-12, "{pairs:?}");
 }
 
-/// Derivatives are those of the step that is taken: by the position of a slider against differences, which recovers by
-/// all of what is left of its overlap.
+/// Derivatives with respect to a slider's position follow the face that the step uses. Checked
+/// against differences, with full recovery of the overlap and at the bound.
 #[test]
 fn derivatives_follow_the_face_that_is_taken() {
-    // as deep below the face along y, but not exactly beside the edge, which is a kink
+    // as deep below the face along y, but not exactly at the edge, where there is a kink
     let at = [0.4, 0.5 - 1e-6, 0.1];
     let system = world(slide(Vec3::X), ball(0.1), at, [0.0; 3], cube(0.5));
     let p = params(formulations()[0]);
@@ -338,7 +342,7 @@ fn derivatives_follow_the_face_that_is_taken() {
         system.step(&mut state, &[], &p, &mut system.create_workspace()).unwrap();
         state.q[0]
     };
-    // recovered at once, then bounded by the speed of recovery
+    // full recovery, then recovery at the speed bound
     for (q, slope) in [(0.195, 0.0), (0.1, 1.0)] {
         let mut d = system.create_derivatives();
         let state = State::at_rest(0.0, vec![q]);

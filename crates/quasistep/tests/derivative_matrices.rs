@@ -1,5 +1,5 @@
-//! Matrices of derivatives against products, for joints and contacts that shipped scenes do not have: prescribed bodies,
-//! free bodies under command, joints that follow others, spin and rolling.
+//! Jacobian matrices against products, for joints and contacts that shipped scenes do not contain:
+//! prescribed bodies, commanded free bodies, mimic joints, torsional and rolling friction.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -13,20 +13,21 @@ use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder, WORLD};
 
-/// Convex and exact friction with this cone, in the modes that each has derivatives of its own in.
+/// Convex and exact friction with this cone, with each derivative mode that differs.
 fn laws(cone: Cone) -> [(Formulation, Mode); 3] {
     let (convex, exact) = (Formulation::convex(cone), Formulation::exact(cone));
     [(convex, Mode::Exact), (convex, Mode::Smooth { kappa: 1e-3 }), (exact, Mode::Exact)]
 }
 
-/// Makes the quaternion at the start of `q` one.
+/// Normalises the quaternion at the start of `q`.
 fn unit(q: &mut [f64]) {
     let length = q[..4].iter().map(|x| x * x).sum::<f64>().sqrt();
     q[..4].iter_mut().for_each(|x| *x /= length);
 }
 
-/// How far products may be from matrices. With `smooth` both have the rounding of a system whose curvatures are up
-/// to 4e4 apart: `lambda² / kappa` of a contact, some 360 kg with 0.6 N·s, against 0.009 kg m² of the box, times 2.2e-16.
+/// Tolerance between products and matrices. In smooth mode both have the rounding of a system with
+/// curvatures up to 4e4 apart: `lambda² / kappa` of a contact, about 360 kg for 0.6 N·s, against
+/// 0.009 kg m² of the box, times 2.2e-16.
 fn allowed(mode: Mode) -> f64 {
     match mode {
         Mode::Smooth { .. } => 1e-11,
@@ -71,7 +72,8 @@ fn check(system: &System, d: &mut Derivatives, allowed: f64, what: &str) {
     }
 }
 
-/// A box on a floor, pushed by a finger; both surfaces resist turning too.
+/// A finger pushes a box on a floor; with `turning`, both surfaces have torsional and rolling
+/// friction.
 fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning: bool) {
     let mut world = World::new();
     let pusher = world.body("finger", WORLD, finger, 0.5, role);
@@ -87,7 +89,7 @@ fn push(finger: JointKind, role: Role, cone: Cone, rate: PrescribedRate, turning
     let system = world.build();
     let model = system.model();
     let (mut q, free) = (vec![0.0; model.n_q()], finger == JointKind::Free);
-    // a turned finger, and a box that is turned a little about the vertical
+    // a rotated finger, and a box rotated slightly about the vertical
     if free {
         q[..7].copy_from_slice(&[0.98, 0.1, -0.12, 0.05, -0.16, 0.01, 0.0]);
         unit(&mut q);
@@ -156,7 +158,7 @@ fn spin_and_rolling() {
     }
 }
 
-/// An arm that stands on a planar base, with a joint that follows another one, presses a heavy passive door ajar.
+/// An arm on a planar base, with a mimic joint, pushes a heavy passive door open.
 #[test]
 fn joints_that_carry_and_follow_others() {
     let mut builder = ModelBuilder::new();
@@ -199,7 +201,7 @@ fn joints_that_carry_and_follow_others() {
     let mut roles = vec![Role::Passive; model.n_bodies()];
     roles[base] = springs(3);
     roles[upper] = springs(1);
-    // the tip hangs loose: inertia meets the turns inboard of it
+    // without contact at the tip, inertia couples with the rotations inboard of it
     let mut def = World::new().def();
     let geom = |body, shape, at: [f64; 3], k: usize| quasistep::Geom {
         name: format!("shape{k}"),

@@ -1,4 +1,4 @@
-//! Derivatives of steps: closed forms, parameters against differences, kinks, and the limit of small kappa.
+//! Derivatives of steps: closed forms, differences, kinks, and the limit of small kappa.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -23,7 +23,7 @@ fn params(time_step: f64, cone: Cone) -> StepParams {
     }
 }
 
-/// A spring of 1 N/m pushes 0.01 kg along a line; both are balls of 0.05 m.
+/// A spring of 1 N/m pushes 0.01 kg along a line; both bodies are balls of radius 0.05 m.
 fn linear_pusher() -> System {
     let mut world = World::new();
     let a = world.body("pusher", WORLD, slide(Vec3::X), 0.0, spring(1.0));
@@ -51,8 +51,8 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
 }
 
-/// The reference's numbers, made with plain numpy: 10.15/101 and its derivative, and the relaxed step with
-/// λ phi = 0.01.
+/// Reference values computed with plain numpy: 10.15/101 and its derivative, and the relaxed step
+/// with λ phi = 0.01.
 #[test]
 fn the_linear_pusher_is_reproduced_exact_and_smooth() {
     let system = linear_pusher();
@@ -62,7 +62,7 @@ fn the_linear_pusher_is_reproduced_exact_and_smooth() {
     let (mut by_q, mut by_u) = ([0.0; 4], [0.0; 2]);
     d.jacobian(&system, &mut by_q, &mut by_u).unwrap();
     assert!(apart(&by_u, &[1.0 / 101.0; 2]) < 1e-12, "{by_u:?}");
-    // min 1/2 (x1 − u)² + 50 (x2 − y)² with x2 = x1 + 0.1: the start of the pusher itself says nothing
+    // min 1/2 (x1 − u)² + 50 (x2 − y)² with x2 = x1 + 0.1: independent of the pusher's start
     assert!(apart(&by_q, &[0.0, 100.0 / 101.0, 0.0, 100.0 / 101.0]) < 1e-12, "{by_q:?}");
 
     let mut d = pushed(&system, 0.1, Mode::Smooth { kappa: 1e-2 });
@@ -76,8 +76,9 @@ fn the_linear_pusher_is_reproduced_exact_and_smooth() {
     assert!(apart(&by_u, &[1.0 - dl, dl / 100.0]) < 1e-9, "{by_u:?}");
 }
 
-/// A ball of 1 kg touches a block of 1 kg with mu = 1: the log-barrier step of the reference, made with plain numpy,
-/// whose two edges have the weight 1/100 each on their logarithms (`n_d / t` and `2 / t` in `docs/derivatives.md`).
+/// A ball of 1 kg touches a block of 1 kg with mu = 1. Reference: a log-barrier step computed with
+/// plain numpy, in which each of the two edges has the weight 1/100 on its logarithm (`n_d / t` and
+/// `2 / t` in `docs/derivatives.md`).
 #[test]
 fn the_log_barrier_step_is_reproduced() {
     let mut world = World::new();
@@ -100,14 +101,15 @@ fn the_log_barrier_step_is_reproduced() {
     }
 }
 
-/// What can be changed about the world of [`push`].
+/// Parameters of the system of [`push`].
 #[derive(Clone, Copy)]
 struct Parameters {
     stiffness: f64,
     damping: f64,
     mass: f64,
     mu: f64,
-    /// Of the finger; a finger that rubs shares the weight of the box with the floor, as it likes where friction is exact.
+    /// Friction coefficient of the finger. With friction, finger and floor share the box's weight;
+    /// exact friction leaves the split undetermined.
     finger: f64,
     time_step: f64,
     relaxation: f64,
@@ -115,9 +117,9 @@ struct Parameters {
     limit: f64,
     compliance: f64,
     com: f64,
-    /// About y and z, beside that of a ball.
+    /// Inertia about y and z, added to that of a ball.
     inertia: f64,
-    /// True if the finger and the box are so far apart that they join along the motion.
+    /// True if finger and box start so far apart that the pair is added along the motion.
     joins: bool,
 }
 
@@ -137,8 +139,8 @@ const BASE: Parameters = Parameters {
     joins: false,
 };
 
-/// Convex and exact friction with this cone, in the modes that each has derivatives of its own in, and with velocities carried
-/// over.
+/// Convex and exact friction with this cone, with each derivative mode that differs, and with
+/// carried velocities.
 fn laws(cone: Cone) -> [(Formulation, Mode); 4] {
     let (convex, exact) = (Formulation::convex(cone), Formulation::exact(cone));
     let smooth = Mode::Smooth { kappa: 1e-3 };
@@ -147,14 +149,14 @@ fn laws(cone: Cone) -> [(Formulation, Mode); 4] {
 }
 
 impl Parameters {
-    /// With a finger that does not rub, if friction is exact.
+    /// The parameters with a frictionless finger if friction is exact, so that forces are unique.
     fn unique(self, law: Formulation) -> Self {
         let convex = law.friction == FrictionLaw::Convex;
         Self { finger: if convex { self.finger } else { 0.0 }, ..self }
     }
 }
 
-/// A finger pushes a box over a floor, off its middle, so that it slides and turns.
+/// A finger pushes a box over a floor, off its middle, so that the box slides and rotates.
 fn push(p: &Parameters, formulation: Formulation, mode: Mode) -> (System, Derivatives) {
     let mut world = World::new();
     let role = Role::Actuated(Actuator {
@@ -205,23 +207,25 @@ fn derivatives_by_parameters_are_those_of_differences() {
         ("v_cmd", BASE.v_cmd, |p, x| p.v_cmd = x),
     ];
     let mut compared = [0; 6];
-    // 6 N: the spring at its effort limit
+    // 6 N puts the spring at its effort limit
     for (limit, joins) in [(f64::INFINITY, false), (6.0, false), (f64::INFINITY, true)] {
         for cone in [Cone::Pyramid(4), Cone::Pyramid(8), Cone::Box, Cone::Round] {
             for (law, mode) in laws(cone) {
-                // the relaxed step has the pairs of the margin alone
+                // the relaxed step has only the pairs within the margin
                 if joins && mode != Mode::Exact {
                     continue;
                 }
                 let base =
                     Parameters { limit, joins, com: 0.01, inertia: 1e-3, ..BASE }.unique(law);
                 let (system, mut d) = push(&base, law, mode);
-                // with exact friction feet that slide share the weight with one another, and with a finger that sticks, as they like
+                // with exact friction, the split of the weight among sliding feet and a sticking
+                // finger is undetermined
                 let dynamic = law.carries_velocity();
                 if d.kinks().program.loads > 0 || dynamic && d.kinks().any() {
                     continue;
                 }
-                // points of the box that touch without pushing in the first solve may move its friction's centre to one side
+                // points that touch without force in the first solve may move the centre of
+                // friction to one side
                 let told = cone != Cone::Round && mode == Mode::Exact;
                 assert!(told || !d.kinks().any(), "{law:?} {mode:?} {:?}", d.kinks());
                 let kind = usize::from(law.friction == FrictionLaw::Exact) + usize::from(dynamic);
@@ -233,7 +237,7 @@ fn derivatives_by_parameters_are_those_of_differences() {
                     match name {
                         "stiffness" => change.stiffness = vec![1.0],
                         "damping" => change.damping = vec![1.0],
-                        // the test's inertia grows with the mass but for the part beside
+                        // the test's inertia scales with the mass, except for the added part
                         "mass" => {
                             change.mass = vec![0.0, 0.0, 1.0];
                             change.inertia = vec![0.0; 18];
@@ -272,7 +276,7 @@ fn derivatives_by_parameters_are_those_of_differences() {
                         .map(|i| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12e-3 * value))
                         .collect();
                     let size = want.iter().fold(1e-4_f64, |m, x| m.max(x.abs()));
-                    // the solver ends where velocities are known to 1e-10, `q` thus to this
+                    // the solver's velocities are accurate to 1e-10, which limits `q` to this
                     let noise = 1e-11 / (6e-3 * value * size);
                     let error = apart(&out.q_next, &want) / size;
                     assert!(
@@ -287,7 +291,8 @@ fn derivatives_by_parameters_are_those_of_differences() {
     assert_eq!(compared, [16, 8, 8, 4, 4, 1]);
 }
 
-/// The relaxed derivative tends to the exact one in proportion to kappa, and the relaxed step within its bound.
+/// The relaxed derivative converges to the exact one in proportion to kappa, and the relaxed step
+/// is within its bound.
 #[test]
 fn smooth_tends_to_exact() {
     for cone in [Cone::Pyramid(4), Cone::Round] {
@@ -301,7 +306,7 @@ fn smooth_tends_to_exact() {
             let (mut q, mut u) = (vec![0.0; 49], vec![0.0; 7]);
             smooth.jacobian(&system, &mut q, &mut u).unwrap();
             errors.push(apart(&u, &by_u));
-            // masses alone: the box has at least its mass in every direction of its place
+            // mass alone bounds the error: P is at least the box's mass in every translation
             let dv = smooth.report().v[4] - exact.report().v[4];
             assert!(BASE.mass * dv * dv <= smooth.smoothing_bound(), "{cone} {kappa}: {dv}");
         }
@@ -312,8 +317,8 @@ fn smooth_tends_to_exact() {
     }
 }
 
-/// A finger that just touches without force: the flag says so, and the derivative is that of the side on which it
-/// goes away.
+/// A finger touches exactly, without force. The kink is reported, and the derivative is that of the
+/// side on which the finger moves away.
 #[test]
 fn a_kink_is_flagged_and_has_the_side_that_is_promised() {
     let system = linear_pusher();
@@ -335,7 +340,8 @@ fn a_kink_is_flagged_and_has_the_side_that_is_promised() {
     assert!(apart(&by_u, &one_sided) < 1e-9 && apart(&by_u, &[1.0, 0.0]) < 1e-12, "{by_u:?}");
 }
 
-/// A ball without friction exactly above the edge of a box rests when it is moved one way and rolls off the other way.
+/// A frictionless ball exactly above the edge of a box rests if moved one way and rolls off if
+/// moved the other way.
 #[test]
 fn a_ball_exactly_above_an_edge_has_a_kink() {
     let mut world = World::new();
@@ -352,7 +358,8 @@ fn a_ball_exactly_above_an_edge_has_a_kink() {
         out
     };
     let moved = |d: f64| (step(0.2 + d).q_next()[4] - step(0.2).q_next()[4]) / d;
-    // inwards the ball goes along; outwards the normal turns by d / 0.05 m, and the weight pushes it on
+    // inwards the ball moves along; outwards the normal rotates by d / 0.05 m and the weight pushes
+    // the ball on
     assert!(
         (moved(-1e-6) - 1.0).abs() < 1e-6 && moved(1e-6) > 1.4,
         "{} {}",
@@ -382,7 +389,7 @@ fn misuse_is_an_error() {
     assert!(matches!(midpoint, Err(DerivativeError::Formulation { .. })));
 }
 
-/// Floors that give way, by their compliance and by the time step.
+/// Derivatives with respect to the compliance of floors and to the time step.
 #[test]
 fn derivatives_by_compliance_are_those_of_differences() {
     let base = Parameters { compliance: 2e-6, ..BASE };
@@ -417,7 +424,8 @@ fn derivatives_by_compliance_are_those_of_differences() {
     }
 }
 
-/// Where friction of the box acts follows the loads of a first solve, which the transpose knows as well.
+/// The centre of friction of the box depends on the loads of a first solve. The transposed product
+/// includes this.
 #[test]
 fn products_with_the_transpose_are_the_same_where_friction_follows_loads() {
     let cones = [Cone::Pyramid(4), Cone::Round];
@@ -463,7 +471,8 @@ fn products_with_the_transpose_are_the_same_where_friction_follows_loads() {
     }
 }
 
-/// A box slides over a seam: the contact with the second slab, whose own normal is that of its side, is along the first one's.
+/// A box slides over a seam. The nearest face of the second slab is its side, so its contact uses
+/// the first slab's normal.
 #[test]
 fn a_box_at_a_seam_follows_differences() {
     let mut world = World::new();
@@ -476,9 +485,11 @@ fn a_box_at_a_seam_follows_differences() {
     world.shape(pusher, ball(0.01), [0.0, 0.0, 0.03], 0.0);
     let system = world.build();
     let model = system.model();
-    // pyramids rub on points: the centres of areas follow their loads to a thousandth only
+    // use pyramids: they have friction at points, while centres of areas follow loads only to a
+    // thousandth
     let params = params(0.01, Cone::Pyramid(4));
-    // before the seam; over the second slab by less than it is deep, so that its side is nearer than its top; by more
+    // before the seam; past it by less than the overlap, so that the slab's side is nearer than its
+    // top; past it by more
     for (x, depth) in [(-0.103, 1e-6), (-0.1 + 1e-4, 2e-4), (-0.09, 1e-6)] {
         let q = vec![1.0, 0.0, 0.0, 0.0, x, 0.002, 0.05 - depth, x - 0.11];
         let start = State::at_rest(0.0, q.clone());
@@ -497,7 +508,7 @@ fn a_box_at_a_seam_follows_differences() {
             system.step_with(&mut at, &input, &params, &mut work).unwrap();
             at.q
         };
-        // turns of what lies flat are kinks
+        // rotations of a flat contact are kinks
         for column in 3..n {
             let (mut change, step) = (vec![0.0; n], 1e-6);
             model.difference(&end(column, -step), &end(column, step), &mut change);
@@ -512,7 +523,8 @@ fn a_box_at_a_seam_follows_differences() {
     }
 }
 
-/// Derivatives by all that goes in against differences, for a step that is taken from `state` with `input`.
+/// Derivatives with respect to all inputs against differences, for a step from `state` with
+/// `input`.
 fn check_all(system: &System, state: &State, input: &StepInput, params: &StepParams) {
     let n_v = system.model().n_v();
     let mut d = system.create_derivatives();
@@ -574,7 +586,7 @@ fn check_all(system: &System, state: &State, input: &StepInput, params: &StepPar
             }
             let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
             assert!(apart(&ours, &want) < 1e-7 * size, "{input_of} {k}: {ours:?}\n{want:?}");
-            // and the transpose
+            // transposed products
             let column: Vec<f64> =
                 gradients.iter().map(|g| [&g.q, &g.v, &g.tau][input_of][k]).collect();
             assert!(apart(&column, &out.v) < 1e-10 * size, "{input_of} {k}");
@@ -582,7 +594,8 @@ fn check_all(system: &System, state: &State, input: &StepInput, params: &StepPar
     }
 }
 
-/// A body that tumbles on an arm of a slide, a hinge and a ball joint, and one that hits the floor and bounces.
+/// A body tumbles on an arm of a slide, a hinge and a ball joint; another body hits the floor and
+/// bounces.
 #[test]
 fn derivatives_of_motion_carry_its_momentum() {
     let formulation = Formulation::dynamic(Cone::Round);

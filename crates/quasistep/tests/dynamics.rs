@@ -1,4 +1,4 @@
-//! Laws of the dynamic step, with velocities carried over.
+//! Laws of the dynamic step, which carries velocities.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -30,7 +30,7 @@ fn close(a: f64, b: f64, tolerance: f64) {
     assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{a} instead of {b}");
 }
 
-/// A free body's configuration at a point.
+/// Configuration of a free body at a point.
 fn at(p: [f64; 3]) -> Vec<f64> {
     vec![1.0, 0.0, 0.0, 0.0, p[0], p[1], p[2]]
 }
@@ -44,7 +44,7 @@ fn block(mu: f64) -> System {
     world.build()
 }
 
-/// `v_k = −g k h`, `z_k = z_0 − g h² k (k + 1)/2`.
+/// Free fall after `k` steps: `v_k = −g k h`, `z_k = z_0 − g h² k (k + 1)/2`.
 #[test]
 fn free_fall_has_its_exact_discrete_value() {
     let mut world = World::new();
@@ -85,14 +85,14 @@ fn a_dropped_ball_comes_to_rest_where_it_lands() {
     }
 }
 
-/// Normal force of one more step.
+/// Normal force in one further step.
 fn work_force(system: &System, state: &mut State, p: &StepParams) -> f64 {
     let mut work = system.create_workspace();
     let report = system.step(state, &[], p, &mut work).unwrap();
     report.contacts.iter().map(|c| c.normal_force).sum()
 }
 
-/// Down a slope of 30°, gravity turned instead of the floor: `a = g (sin − mu cos)` while it slides.
+/// On a slope of 30°, made by rotating gravity, a sliding block has `a = g (sin − mu cos)`.
 #[test]
 fn a_block_on_a_slope_has_coulombs_deceleration_and_sticks_in_the_cone() {
     let (s, c) = 30.0_f64.to_radians().sin_cos();
@@ -116,7 +116,7 @@ fn a_block_on_a_slope_has_coulombs_deceleration_and_sticks_in_the_cone() {
     }
 }
 
-/// A block that is put on a moving belt is pulled along by `mu g` until it has the belt's speed.
+/// A block on a moving belt accelerates with `mu g` until it has the belt's speed.
 #[test]
 fn a_belt_drags_a_block_up_to_its_speed() {
     let mut world = World::new();
@@ -134,7 +134,7 @@ fn a_belt_drags_a_block_up_to_its_speed() {
         let report = system.step(&mut state, &u, &dynamic(h), &mut work).unwrap();
         wanted = (wanted + h * 0.4 * G).min(speed);
         close(state.v[4], wanted, 1e-9);
-        // the belt feels the friction, and has no mass of its own
+        // the belt has no mass of its own: its effort is the friction
         let pull = if wanted < speed { 0.4 * 2.0 * G } else { 0.0 };
         if wanted < speed {
             close(report.effort[0], pull, 1e-8);
@@ -172,7 +172,7 @@ fn contact_never_adds_energy() {
                 let (v, z) = (&state.v[6 * k..], state.q[7 * k + 6]);
                 let turning: f64 = v[..3].iter().map(|w| w * w).sum();
                 let moving: f64 = v[3..6].iter().map(|w| w * w).sum();
-                // `World` gives balls of 0.1 m
+                // `World` assigns the inertia of balls of radius 0.1 m
                 mass[k] * (0.5 * moving + 0.5 * 0.4 * 0.01 * turning + G * z)
             })
             .sum()
@@ -193,7 +193,7 @@ fn contact_never_adds_energy() {
     assert!(hits > 300, "{hits}");
 }
 
-/// Two balls in space keep their momentum and turn together after an inelastic hit.
+/// Two balls in free space keep their momentum and move together after an inelastic collision.
 #[test]
 fn a_hit_keeps_momentum_and_does_not_bounce() {
     let mut world = World::new();
@@ -230,7 +230,8 @@ fn a_hit_keeps_momentum_and_does_not_bounce() {
         for i in 0..3 {
             close(now[i], before[i], 1e-12);
         }
-        // contact points halfway between surfaces that a step closes: angular momentum to first order
+        // contact points lie halfway between the surfaces, so angular momentum is conserved to
+        // first order
         for i in 3..6 {
             assert!((now[i] - before[i]).abs() < 1e-2, "{now:?} {before:?}");
         }
@@ -241,7 +242,7 @@ fn a_hit_keeps_momentum_and_does_not_bounce() {
     assert!(hit && apart != Vec3::ZERO);
 }
 
-/// A mass on a damped spring takes implicit Euler's steps, and stiff ones decay.
+/// A mass on a damped spring follows implicit Euler steps, and stiff ones decay.
 #[test]
 fn springs_and_dampers_are_implicit() {
     for (K, D) in [(50.0, 0.7), (1e9, 0.0), (1e3, 1e6)] {
@@ -279,7 +280,7 @@ fn an_effort_limit_is_a_constant_force() {
     }
 }
 
-/// A joint limit stops what runs into it, and pushes with what that takes.
+/// A joint limit stops a cart that runs into it, with the required force.
 #[test]
 fn a_joint_limit_stops_a_cart() {
     let mut world = World::new();
@@ -295,7 +296,7 @@ fn a_joint_limit_stops_a_cart() {
     assert!(state.v[0].abs() < 1e-10);
 }
 
-/// From rest, with all mass in passive bodies, the dynamic step is the quasi-dynamic one.
+/// If only passive bodies have mass, the dynamic step from rest equals the quasi-dynamic one.
 #[test]
 fn from_rest_it_is_the_quasi_dynamic_step_of_exact_friction() {
     let mut world = World::new();
@@ -328,7 +329,7 @@ fn from_rest_it_is_the_quasi_dynamic_step_of_exact_friction() {
     }
 }
 
-/// A body that is wedged in a slot too narrow: recovery would have to push it both ways.
+/// A body is wedged in a slot that is too narrow: recovery would have to push it both ways.
 #[test]
 fn where_recovery_contradicts_itself_the_step_without_it_stands_in() {
     let depth = 1e-3;
@@ -345,7 +346,7 @@ fn where_recovery_contradicts_itself_the_step_without_it_stands_in() {
         state.v = vec![0.0, 0.0, 0.0, 0.4, 0.0, 0.0];
         let mut work = system.create_workspace();
         let report = system.step(&mut state, &[], &p, &mut work).unwrap();
-        // v_x ≥ r from one wall and −v_x ≥ r from the other, r = max_recovery_speed > 0
+        // v_x ≥ r from one wall and −v_x ≥ r from the other, with r = max_recovery_speed > 0
         let (stand_in, why) = report.fallback.as_ref().unwrap();
         assert_eq!(*stand_in, Fallback::WithoutRecovery);
         let StepError::Infeasible { pairs, crushed: true, .. } = why else { panic!("{why:?}") };
@@ -355,14 +356,15 @@ fn where_recovery_contradicts_itself_the_step_without_it_stands_in() {
         // neither overlap got deeper
         close(state.q[4], 0.0, 1e-12);
         assert!(state.v[3].abs() < 1e-12);
-        // a gap that opens again: one wall alone is recovered from, and nothing stands in
+        // if one wall only overlaps, recovery is feasible and no fallback is taken
         let mut free = State::at_rest(0.0, at([-0.3, 5.0, 0.0]));
         let report = system.step(&mut free, &[], &p, &mut work).unwrap();
         assert!(report.fallback.is_none());
     }
 }
 
-/// Prescribed motion that crushes has no answer either way: the error says so and the state stays.
+/// If prescribed motion crushes a body, the fallback fails too: the error says so and the state is
+/// unchanged.
 #[test]
 fn crushing_stays_an_error() {
     let mut world = World::new();
@@ -379,7 +381,8 @@ fn crushing_stays_an_error() {
     assert_eq!(state, start);
 }
 
-/// A spun ball on a floor with torsional friction loses `mu_spin g h m/I` of its rate in each step, then rests.
+/// Torsional friction on the floor reduces the rate of a spinning ball by `mu_spin g h m/I` per
+/// step, until it rests.
 #[test]
 fn torsional_friction_stops_a_spin() {
     let mut world = World::new();
@@ -401,7 +404,8 @@ fn torsional_friction_stops_a_spin() {
     }
 }
 
-/// A prescribed base that accelerates swings what hangs on it: `M_up` and the base's own force.
+/// An accelerating prescribed base moves a passive body through the mass matrix (`M_up`), and needs
+/// its own force.
 #[test]
 fn prescribed_joints_push_through_the_mass_matrix() {
     let mut world = World::new();
@@ -415,18 +419,20 @@ fn prescribed_joints_push_through_the_mass_matrix() {
     for k in 1..=10 {
         u += h * 0.2 * f64::from(k);
         let report = system.step(&mut state, &[u], &p, &mut work).unwrap();
-        // nothing holds the slider: it stays in the world, and the base pays for itself alone
+        // a free slider stays at rest in the world, so the base needs only the force for its own
+        // mass
         close(state.q[0] + state.q[1], 0.0, 1e-12);
         close(report.effort[0], 3.0 * 0.2 / h, 1e-9);
     }
 }
 
-/// A free body that turns about no principal axis keeps its angular momentum to first order in `h`.
+/// A free body rotating about a non-principal axis keeps its angular momentum to first order in
+/// `h`.
 #[test]
 fn gyroscopic_torque_keeps_the_angular_momentum() {
     let system = {
         let mut world = World::new();
-        // two balls held off the hub, in directions that are not square to one another
+        // two balls held off the hub, in directions that are not orthogonal
         let body = world.body("hub", WORLD, JointKind::Free, 1.0, Role::Passive);
         world.body("a", body, slide(Vec3::X), 1.0, Role::Prescribed);
         world.body("b", body, slide(Vec3::new(0.6, 0.8, 0.0)), 2.0, Role::Prescribed);
@@ -440,7 +446,7 @@ fn gyroscopic_torque_keeps_the_angular_momentum() {
         let momentum = |state: &State| {
             let linear = system.linearise(&state.q, [0.0; 3], 0.0).unwrap();
             let n = linear.n_v;
-            // of the hub's rates: force and torque on it are those on the whole, about its origin
+            // rows of the hub's rates: force and torque on the whole body about the hub's origin
             let of = |i: usize| (0..n).map(|j| linear.mass[i * n + j] * state.v[j]).sum::<f64>();
             let (L, P) = (Vec3::new(of(0), of(1), of(2)), Vec3::new(of(3), of(4), of(5)));
             L + Vec3::new(state.q[4], state.q[5], state.q[6]).cross(P)
@@ -457,7 +463,7 @@ fn gyroscopic_torque_keeps_the_angular_momentum() {
     assert!((coarse / fine - 2.0).abs() < 0.1, "{coarse} and {fine}");
 }
 
-/// A dof that moves no mass is quasi-static: it stands where its forces balance.
+/// A massless dof is quasi-static: it moves to its force balance.
 #[test]
 fn a_dof_without_mass_is_quasi_static() {
     let mut world = World::new();
@@ -520,7 +526,7 @@ fn velocities_that_do_not_fit_are_refused() {
     assert!(error.contains("`integration`") && error.contains("euler"), "{error}");
 }
 
-/// Other formulations start from rest and forget a velocity.
+/// Quasi-static formulations start from rest and do not carry a velocity.
 #[test]
 fn other_steps_forget_the_velocity() {
     let system = block(0.5);
@@ -538,7 +544,7 @@ fn other_steps_forget_the_velocity() {
     assert_eq!(moving, resting);
 }
 
-/// A ball that gives back a share of its speed rises to that share squared of its height, and comes to rest.
+/// A ball with restitution e rises to e² of its height, and comes to rest.
 #[test]
 fn a_ball_bounces_to_the_square_of_its_restitution() {
     for e in [0.5, 0.8, 1.0] {
@@ -568,7 +574,7 @@ fn a_ball_bounces_to_the_square_of_its_restitution() {
     }
 }
 
-/// A box that tumbles on a floor and gives all back gains no energy, whatever it lands on.
+/// A tumbling box with full restitution on a floor gains no energy in any impact.
 #[test]
 fn impacts_of_a_tumbling_box_gain_no_energy() {
     let mut world = World::new();
@@ -598,7 +604,7 @@ fn impacts_of_a_tumbling_box_gain_no_energy() {
             let report = system.step(&mut state, &[], &round(h), &mut work).unwrap();
             if report.contacts.iter().any(|c| c.rebound > 0.0) {
                 bounces += 1;
-                // what falling adds in a step is below m g h |v|
+                // gravity adds less than m g h |v| of energy per step
                 let slack = 2.0 * G * h * 4.0;
                 assert!(energy(&state) <= before + slack, "{k}: {before} {}", energy(&state));
             }
@@ -607,8 +613,8 @@ fn impacts_of_a_tumbling_box_gain_no_energy() {
     assert!(bounces > 20, "{bounces}");
 }
 
-/// Rotors: a slide of mass `m` with armature `a` is pushed as one of `m + a`, wherever inertia counts, and one that follows it
-/// `r` times as fast adds `r² (m + a)` of its own.
+/// Rotors: a slide of mass `m` with armature `a` accelerates as one of mass `m + a`. A follower
+/// that is `r` times as fast adds `r² (m + a)`.
 #[test]
 fn armature_is_inertia_of_the_joint() {
     let (m, a, force, h) = (0.5, 0.3, 2.0, 0.01);

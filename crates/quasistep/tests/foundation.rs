@@ -25,7 +25,7 @@ fn round() -> StepParams {
     params(Formulation::convex(Cone::Round))
 }
 
-/// One kilogram on a foundation, just touching; its frame is `rest` above the floor.
+/// One kilogram on a foundation, just touching. The origin of its frame is `rest` above the floor.
 fn block(shape: Shape, rest: f64, foundation: f64) -> (System, State) {
     let mut world = World::new();
     let floor = Surface { foundation, ..Surface::sliding(MU) };
@@ -44,7 +44,7 @@ fn torque(torque_W: Vec3) -> StepInput {
     StepInput { wrenches: vec![wrench], ..StepInput::default() }
 }
 
-/// Where a block rests under a torque, after `n` steps.
+/// State of a block after `n` steps under a torque.
 fn rest(system: &System, start: &State, input: &StepInput, params: &StepParams, n: usize) -> State {
     let mut work = system.create_workspace();
     let mut state = start.clone();
@@ -54,7 +54,7 @@ fn rest(system: &System, start: &State, input: &StepInput, params: &StepParams, 
     state
 }
 
-/// `W/(k A)`, of a brick and of a disc, whatever the formulation and its cone.
+/// A brick and a disc sink by `W/(k A)`, in every formulation and with every cone.
 #[test]
 fn a_block_sinks_by_its_weight_over_modulus_and_area() {
     let k = 1e7;
@@ -73,7 +73,7 @@ fn a_block_sinks_by_its_weight_over_modulus_and_area() {
     }
 }
 
-/// Two foundations, one above the other, are one of both in series.
+/// Two foundations in contact act as one with both moduli in series.
 #[test]
 fn two_foundations_are_in_series() {
     let mut world = World::new();
@@ -87,8 +87,9 @@ fn two_foundations_are_in_series() {
     assert!(((0.02 - state.q[6]) / want - 1.0).abs() < 1e-6);
 }
 
-/// While all of it presses a block tilts by `M/(k I)`, `I = b a³/12`. With more than `W a/6` it lifts: the pressure is a triangle
-/// of the length `3 (a/2 − M/W)`, `2 W/(k b l)` deep at the edge. With more than `W a/2` it falls.
+/// A fully loaded block tilts by `M/(k I)`, `I = b a³/12`. Above `M = W a/6` it lifts partly: the
+/// pressure is a triangle of length `l = 3 (a/2 − M/W)` and depth `2 W/(k b l)` at the edge. Above
+/// `W a/2` it falls.
 #[test]
 fn a_block_tilts_as_on_winklers_foundation() {
     let (k, a, b) = (1e7, 0.2, 0.1);
@@ -101,7 +102,7 @@ fn a_block_tilts_as_on_winklers_foundation() {
     let uniform = |share: f64| share * G * a / (k * b * a.powi(3) / 12.0);
     for share in [0.02, 0.1, 0.16] {
         let (seen, want) = (tilt(share), uniform(share));
-        // the centre of mass, 2 cm up, sways with the tilt: W h/(k I) = 3e-4
+        // the centre of mass, 2 cm high, moves with the tilt: W h/(k I) = 3e-4
         assert!((seen / want - 1.0).abs() < 3e-4, "{share}: {seen:e} {want:e}");
     }
     for share in [0.2, 0.25, 0.3] {
@@ -112,7 +113,7 @@ fn a_block_tilts_as_on_winklers_foundation() {
     }
 }
 
-/// The limit of a stiff foundation: a block that stands on an edge falls at `W a/2`, as a rigid one does.
+/// On a very stiff foundation a block tips at `W a/2`, as a rigid one does.
 #[test]
 fn a_block_on_a_stiff_foundation_tips_where_a_rigid_one_does() {
     for foundation in [0.0, 1e12] {
@@ -127,7 +128,8 @@ fn a_block_on_a_stiff_foundation_tips_where_a_rigid_one_does() {
     }
 }
 
-/// `mu W 0.3826 a` of a square and `mu W 2/3 R` of a disc, within 1 %: the limit surface of uniform pressure emerges.
+/// Spin torques `mu W 0.3826 a` of a square and `mu W 2/3 R` of a disc, within 1 %: the points
+/// reproduce the limit surface of uniform pressure.
 #[test]
 fn areas_resist_spinning_as_under_uniform_pressure() {
     let square = (Shape::Box { half: [0.05, 0.05, 0.02] }, 0.3826 * 0.1);
@@ -151,8 +153,8 @@ fn areas_resist_spinning_as_under_uniform_pressure() {
     }
 }
 
-/// A brick that stands over the edge of another one, tilted and pushed: points slide over its face, and the areas that they
-/// carry change.
+/// A brick overhangs another one, tilted and pushed: contact points slide over its face and the
+/// areas that they carry change.
 fn overhang(foundation: f64) -> (System, State, StepInput) {
     let mut world = World::new();
     let on = |foundation| Surface { foundation, ..Surface::sliding(MU) };
@@ -213,7 +215,7 @@ fn derivatives_are_those_of_differences() {
             let column: Vec<f64> = (0..6).map(|row| by_q[6 * row + dof]).collect();
             let step = 1e-8;
             compare(&column, &at(step), &at(-step), 0.5 / step, &format!("dof {dof}"));
-            // the transpose
+            // transposed products
             let (mut out, mut gradient) = (OutputChange::default(), InputChange::default());
             let mut unit = vec![0.0; 6];
             unit[dof] = 1.0;
@@ -229,7 +231,7 @@ fn derivatives_are_those_of_differences() {
             .unwrap();
             assert!((gradient.q[dof] - forward).abs() < 1e-10, "{forward} {}", gradient.q[dof]);
         }
-        // by the modulus: every point gives way by 1/(k a)
+        // change of the modulus: the compliance of every point is 1/(k a)
         let own: Vec<f64> = d.report().contacts.iter().map(|c| c.friction.compliance).collect();
         let change = InputChange {
             compliance: own.iter().map(|c| -c / k).collect(),

@@ -34,7 +34,7 @@ fn joint(role: Role) -> System {
     world.build()
 }
 
-/// `q` after `n` steps to time `t`, from 0, commanded `c`.
+/// `q` after `n` steps from time 0 to `t`, with the command `c`.
 fn follow(
     system: &System,
     integration: Integration,
@@ -54,7 +54,8 @@ fn follow(
     state.q[0]
 }
 
-/// `D dq/dt = K (r t − q)`: `q = r t − r D/K (1 − exp(−K t/D))`, whatever the step.
+/// `D dq/dt = K (r t − q)` has the solution `q = r t − r D/K (1 − exp(−K t/D))`, which every step
+/// size reproduces.
 #[test]
 fn midpoint_follows_a_ramp_exactly() {
     let system = joint(actuator(K, D, f64::INFINITY));
@@ -64,17 +65,17 @@ fn midpoint_follows_a_ramp_exactly() {
         let got = follow(&system, Integration::Midpoint, &|t| r * t, t, n);
         assert!((got - want).abs() < 1e-12, "{n} steps: {got}, not {want}");
     }
-    // a limit that the spring never reaches changes nothing
+    // a force limit that is never reached changes nothing
     let limited = joint(actuator(K, D, 1e3));
     let got = follow(&limited, Integration::Midpoint, &|t| r * t, t, 8);
     assert!((got - want).abs() < 1e-12, "{got}, not {want}");
 }
 
-/// A spring without a damper, or with next to none, is at its command at the end of a step, as with
-/// Euler; one that hardly relaxes within a step follows its closed form still.
+/// A spring with zero or very small damping is at its command at the end of a step, as with Euler.
+/// A spring that hardly relaxes within a step still follows its closed form.
 #[test]
 fn midpoint_knows_the_limits_of_stiff_and_slack() {
-    // r t − r/k (1 − exp(−k t)) of a slow spring, by its series
+    // series of r t − r/k (1 − exp(−k t)) for a slow spring
     let slow = 1e-6 * 0.3 * 0.8 * 0.8 / 2.0;
     for (role, want) in [
         (spring(K), 0.24),
@@ -106,7 +107,7 @@ fn orders_on_a_sinusoid() {
     assert!(error(Integration::Midpoint, 16) < 0.1 * error(Integration::Euler, 16));
 }
 
-/// Damping on the error to the command's rate has no lag on a ramp.
+/// Damping on the command error follows a ramp without lag.
 #[test]
 fn damping_on_the_command_error_follows_without_lag() {
     let system = joint(Role::Actuated(Actuator {
@@ -119,7 +120,7 @@ fn damping_on_the_command_error_follows_without_lag() {
     assert!((got - 0.24).abs() < 1e-13, "{got}");
 }
 
-/// A hand on a turning arm with a box between two fingers.
+/// A hand on a rotating arm holds a box between two fingers.
 fn carousel() -> (System, State) {
     let mut world = World::new();
     let turn = JointKind::Revolute { axis: Vec3::Z };
@@ -139,8 +140,8 @@ fn carousel() -> (System, State) {
     (system, State::at_rest(0.0, q))
 }
 
-/// Turns the carousel by a radian in `n` steps of `1/n` s; returns how far the cube has moved in the
-/// hand, and the deepest overlap on the way.
+/// Rotates the carousel by a radian in `n` steps of `1/n` s. Returns how far the box has moved in
+/// the hand, and the deepest overlap on the way, in m.
 fn drift(integration: Integration, n: u32) -> (f64, f64) {
     let (system, start) = carousel();
     let h = 1.0 / f64::from(n);
@@ -160,8 +161,9 @@ fn drift(integration: Integration, n: u32) -> (f64, f64) {
     ((q[0] - 0.5 * c).hypot(q[1] - 0.5 * s), overlap)
 }
 
-/// What a hand holds moves along its arc, not along a chain of tangents. With Euler it leaves a
-/// circle of radius `r` at `h w² r/2`, half as fast with half the step; with the midpoint an eighth.
+/// A held box must follow its arc. With Euler it moves along tangents and leaves a circle of radius
+/// `r` at the speed `h w² r/2`, half as fast with half the step. With the midpoint rule half the step
+/// leaves a quarter of the drift.
 #[test]
 fn orders_of_the_drift_in_a_moving_hand() {
     for (integration, least) in [(Integration::Euler, 1.8), (Integration::Midpoint, 3.6)] {
@@ -176,8 +178,8 @@ fn orders_of_the_drift_in_a_moving_hand() {
     assert!(midpoint.1 < 0.6 * euler.1, "{euler:?} {midpoint:?}");
 }
 
-/// A step has one set of bits, from a fresh and from a used workspace with the warm start off, and the state
-/// untouched where a step has no answer.
+/// With the warm start off, a step has the same bits with a fresh and a used workspace. The state
+/// is unchanged if a step has no solution.
 #[test]
 fn midpoint_keeps_the_laws_of_a_step() {
     let (system, start) = carousel();
@@ -199,7 +201,7 @@ fn midpoint_keeps_the_laws_of_a_step() {
         assert!((a - b).abs() < 1e-9, "{a} {b}");
     }
 
-    // let go: without mass the cube has no next state
+    // after release, the massless box has no next state
     let mut state = start.clone();
     let falling = StepParams { gravity: [0.0, 0.0, -10.0], ..p.clone() };
     state.q[1] = -0.1;
@@ -210,8 +212,8 @@ fn midpoint_keeps_the_laws_of_a_step() {
     assert_eq!(state, apart);
 }
 
-/// Inside the reach of the command the ball of a damped finger rests on the floor: the contact's
-/// distance and force are those of the closed form at every step, and it never dips.
+/// A damped finger with its command below the floor lands and rests on it. Distance and force
+/// follow the closed form at every step, without overlap.
 #[test]
 fn a_damped_finger_lands_and_stays() {
     let mut world = World::new();
@@ -228,7 +230,8 @@ fn a_damped_finger_lands_and_stays() {
     let mut work = system.create_workspace();
     for k in 1..=20 {
         let report = system.step(&mut state, &[0.0], &p, &mut work).unwrap();
-        // free: the distance to the command decays; landed: the spring pushes with K times its rest
+        // in free motion the distance to the command decays; after landing the spring pushes with K
+        // times its remaining stretch
         let free = -0.2 * (-RATE * 0.05 * f64::from(k)).exp();
         let want = free.min(-0.1);
         let landing = free > -0.1 && -0.2 * (-RATE * 0.05 * f64::from(k - 1)).exp() < -0.1;

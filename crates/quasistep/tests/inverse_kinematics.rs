@@ -1,4 +1,5 @@
-//! Inverse kinematics and paths: reached poses, limits, posture, distances, and what cannot be reached.
+//! Inverse kinematics and paths: reached poses, limits, posture, distances, and unreachable
+//! targets.
 #![allow(non_snake_case)] // frames in monogram notation
 
 use quasistep::{
@@ -9,7 +10,7 @@ use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::{BodyDef, BodyInertia, Frame, JointKind, ModelBuilder, WORLD};
 
-/// A small linear congruential generator: the same samples on every machine.
+/// A linear congruential generator, which gives the same samples on every machine.
 struct Samples(u64);
 
 impl Samples {
@@ -26,7 +27,8 @@ struct Arm {
     limits: Vec<[f64; 2]>,
 }
 
-/// Hinges in a row: axis, shift from the one before (times `size`), limits. The hand is `tip` away from the last one.
+/// Hinges in a row: axis, offset from the hinge before (times `size`), limits. The hand is at `tip`
+/// from the last hinge.
 fn arm(joints: &[(Vec3, Vec3, f64)], tip: Vec3, size: f64, obstacles: &[(Vec3, f64)]) -> Arm {
     let mut builder = ModelBuilder::new();
     let mut roles = vec![Role::Passive];
@@ -83,7 +85,7 @@ fn arm(joints: &[(Vec3, Vec3, f64)], tip: Vec3, size: f64, obstacles: &[(Vec3, f
     Arm { system, hand, limits: joints.iter().map(|j| [-j.2, j.2]).collect() }
 }
 
-/// The proportions and limits of a common arm of seven joints (iiwa 7).
+/// An arm with the proportions and limits of a common seven-joint arm (iiwa 7).
 fn seven(size: f64, obstacles: &[(Vec3, f64)]) -> Arm {
     let (z, y) = (Vec3::Z, Vec3::Y);
     let up = |h: f64| Vec3::new(0.0, 0.0, h);
@@ -126,7 +128,7 @@ fn check(arm: &Arm, target: &FrameTarget, q: &[f64], size: f64) {
     }
 }
 
-/// Poses of random configurations within limits can be reached; all are, from one start.
+/// Poses of random configurations within limits are all reached from one start.
 #[test]
 fn seven_joints_of_any_size_reach_what_they_can() {
     for size in [1e-3, 1.0, 1e3] {
@@ -175,8 +177,8 @@ fn arms_of_two_and_three_joints_in_a_plane_reach_positions_and_poses() {
     }
 }
 
-/// Of the configurations that reach a pose none near the answer is nearer to the start: the way to it is normal to
-/// the motion that leaves the hand where it is.
+/// Of the configurations that reach a pose, the result is the nearest to the start: its
+/// displacement is orthogonal to the null motion of the hand.
 #[test]
 fn a_redundant_arm_stays_near_its_posture() {
     let arm = seven(1.0, &[]);
@@ -193,7 +195,7 @@ fn a_redundant_arm_stays_near_its_posture() {
     arm.system.model().kinematics(&q, &mut kin);
     let mut J = vec![0.0; 42];
     arm.system.model().frame_jacobian(&kin, &arm.hand, &mut J);
-    // the null vector by cofactors: J times it is zero for any J
+    // null vector by cofactors: J times it is zero for any J
     let minor = |skip: usize| {
         let mut m: Vec<Vec<f64>> = J
             .chunks(7)
@@ -254,7 +256,7 @@ fn what_is_returned_keeps_its_distance_and_an_error_names_the_pair() {
     let s = &mut Samples(9);
     let (mut kept, mut refused) = (0, 0);
     for _ in 0..60 {
-        // in front of the obstacle or beside it, where the arm reaches
+        // a target in front of the obstacle or beside it, within reach
         let shift = Vec3::new(0.5 * s.next(), s.next() - 0.5, s.next() - 0.5) * 0.6;
         let target = FrameTarget { position: Some(at + shift), orientation: Orientation::Free };
         match arm.system.inverse_kinematics(&arm.hand, &target, &q0, &settings) {
@@ -278,7 +280,7 @@ fn what_is_returned_keeps_its_distance_and_an_error_names_the_pair() {
 fn a_target_out_of_reach_is_an_error_with_the_nearest_configuration() {
     let arm = seven(1.0, &[]);
     let q0 = vec![0.2, 0.5, -0.1, -1.2, 0.3, 0.8, 0.1];
-    // the shoulder is 0.34 m high, the arm reaches 0.926 m from there
+    // the shoulder is 0.34 m high, and the arm reaches 0.926 m from there
     let target =
         FrameTarget { position: Some(Vec3::new(2.0, 0.0, 0.34)), orientation: Orientation::Free };
     let settings = IkSettings { attempts: 3, ..IkSettings::default() };
@@ -302,7 +304,7 @@ fn a_path_is_continuous_straight_and_comes_back() {
     let q0 = vec![0.2, 0.5, -0.1, -1.2, 0.3, 0.8, 0.1];
     let X0 = pose(&arm, &q0);
     let n = 80;
-    // out and back along a line, turning
+    // out and back along a line, with rotation
     let targets: Vec<FrameTarget> = (0..=n)
         .map(|k| {
             let s = (std::f64::consts::PI * f64::from(k) / f64::from(n)).sin();
@@ -320,7 +322,7 @@ fn a_path_is_continuous_straight_and_comes_back() {
         let step = pair[0].iter().zip(&pair[1]).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
         assert!(step < 0.1, "a joint moves by {step}");
     }
-    // the same path by its ends, sampled
+    // the same path given by its ends and sampled
     let ends = [targets[0].clone(), targets[n as usize / 2].clone()];
     let half = arm.system.follow(&arm.hand, &ends, 20, &q0, &settings).unwrap();
     assert_eq!(half.len(), 21);
@@ -352,7 +354,7 @@ fn a_path_that_leaves_the_reach_names_the_point() {
     let error = arm.system.follow(&arm.hand, &targets, 1, &q0, &settings).unwrap_err();
     let IkError::NotReached(not) = &error else { panic!("{error}") };
     assert_eq!(not.point, Some((first, 20)), "{error}");
-    // the follower itself stays where it was
+    // the follower's configuration is unchanged after an error
     let mut follower = Follower::new(&arm.system, &arm.hand, &q0, &settings).unwrap();
     assert!(follower.go_to(&targets[19]).is_err());
     assert_eq!(follower.pose(), X0);

@@ -1,4 +1,4 @@
-//! Damping and dry friction of joints: laws of one step, the same in every formulation.
+//! Damping and dry friction of joints: laws of one step in every formulation.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -29,7 +29,7 @@ fn params(formulation: Formulation) -> StepParams {
     }
 }
 
-/// One step from `q`; configuration and report after it.
+/// One step from `q`: next configuration and report.
 fn step(
     system: &System,
     q: &[f64],
@@ -47,8 +47,8 @@ fn command(q_cmd: &[f64], tau: &[f64]) -> StepInput {
     StepInput { q_cmd: q_cmd.to_vec(), tau: tau.to_vec(), ..StepInput::default() }
 }
 
-/// A spring of 100 N/m against 3 N: it drags the slide until it pulls with 3 N, from either side, and no further; less
-/// does not move it at all.
+/// A spring of 100 N/m against 3 N of friction drags the slide until the spring force is 3 N, from
+/// either side. A weaker spring force does not move it.
 #[test]
 fn a_spring_stops_where_its_force_is_the_friction() {
     let mut world = World::new();
@@ -71,7 +71,8 @@ fn a_spring_stops_where_its_force_is_the_friction() {
     }
 }
 
-/// A drawer that takes 5 N and 2 N·s/m: 4.9 N hold, 5.1 N move it at (5.1 − 5)/2 m/s.
+/// A drawer with 5 N of friction and 2 N·s/m of damping: 4.9 N do not move it, 5.1 N move it at
+/// (5.1 − 5)/2 m/s.
 #[test]
 fn a_drawer_moves_as_fast_as_what_is_left_of_the_pull() {
     let mut world = World::new();
@@ -87,7 +88,7 @@ fn a_drawer_moves_as_fast_as_what_is_left_of_the_pull() {
             let got = report.joint_friction[0].force;
             assert!((got - friction).abs() < 1e-10, "{formulation:?}: {got} N for {friction}");
         }
-        // with its mass in the cost it needs h (F − f) = (m + h d) v
+        // with mass in the cost: h (F − f) = (m + h d) v
         let massive = StepParams {
             inertia: Inertia::Mass,
             relaxation: Relaxation::Step,
@@ -98,7 +99,8 @@ fn a_drawer_moves_as_fast_as_what_is_left_of_the_pull() {
     }
 }
 
-/// Each of several dofs has friction of its own; a hinge that gravity turns is held by as much as its weight needs.
+/// Each of several dofs has its own friction. On a hinge under gravity, friction balances the
+/// weight.
 #[test]
 fn friction_holds_what_gravity_would_turn() {
     let mut world = World::new();
@@ -109,12 +111,12 @@ fn friction_holds_what_gravity_would_turn() {
     world.resist(tip, 0.0, 1.0, 1);
     let system = world.build();
     for formulation in formulations() {
-        // 2 kg at 0.4 m: 8 N·m about +y, which friction takes
+        // 2 kg at 0.4 m: 8 N·m about +y, which friction balances
         let (end, report) = step(&system, &[0.0, 0.4], &command(&[], &[]), &params(formulation));
         assert!((end[0].abs()).max((end[1] - 0.4).abs()) < 1e-12, "{formulation:?}: {end:?}");
         assert!((report.joint_friction[0].force + 8.0).abs() < 1e-9, "{:?}", report.joint_friction);
         assert!(report.joint_friction[1].force.abs() < 1e-9, "{:?}", report.joint_friction);
-        // at 0.5 m nothing but mass or a damper resists the rest
+        // at 0.5 m only mass or a damper resists the excess torque
         let massive = StepParams {
             inertia: Inertia::Mass,
             relaxation: Relaxation::Step,
@@ -126,7 +128,8 @@ fn friction_holds_what_gravity_would_turn() {
     }
 }
 
-/// The follower turns three times as fast: 2 N·m and 0.5 N·m·s/rad at it are 6 N·m and 4.5 N·m·s/rad at its leader.
+/// The follower rotates three times as fast: its 2 N·m and 0.5 N·m·s/rad are 6 N·m and 4.5
+/// N·m·s/rad at the leader.
 #[test]
 fn a_follower_resists_its_leader() {
     use quasistep_model::{BodyDef, BodyInertia, JointResistance, Mimic, ModelBuilder};
@@ -165,7 +168,7 @@ fn a_follower_resists_its_leader() {
     assert_eq!((model.damping(), model.friction()), (&[5.5][..], &[6.25][..]));
 }
 
-/// A prescribed joint's drive carries its friction and damping too.
+/// The drive of a prescribed joint includes the joint's friction and damping.
 #[test]
 fn a_prescribed_joint_works_against_its_friction() {
     let mut world = World::new();
@@ -181,7 +184,8 @@ fn a_prescribed_joint_works_against_its_friction() {
     }
 }
 
-/// A pusher on a spring of 200 N/m moves a sled that takes 4 N: it presses with 4 N, and its spring is 0.02 m behind.
+/// A pusher on a spring of 200 N/m moves a sled with 4 N of friction: it presses with 4 N, and lags
+/// by 0.02 m.
 #[test]
 fn what_is_pushed_presses_back_with_its_friction() {
     let mut world = World::new();
@@ -199,14 +203,14 @@ fn what_is_pushed_presses_back_with_its_friction() {
             "{formulation:?}: {q:?}"
         );
         assert!((report.contacts[0].normal_force - 4.0).abs() < 1e-9, "{:?}", report.contacts);
-        // what is too weak does not move it
+        // a force below the friction does not move the sled
         let (q, report) = step(&system, &[0.0, 0.1], &command(&[0.015], &[]), &params);
         assert!(q[0].abs() < 1e-11 && (q[1] - 0.1).abs() < 1e-11, "{formulation:?}: {q:?}");
         assert!((report.joint_friction[0].force + 3.0).abs() < 1e-9, "{:?}", report.joint_friction);
     }
 }
 
-/// With momentum a cart of 2 kg slows down by `h f / m` a step, stops, and stays.
+/// A coasting cart of 2 kg slows down by `h f / m` per step, stops, and stays at rest.
 #[test]
 fn a_cart_coasts_to_a_stop() {
     let mut world = World::new();
@@ -226,8 +230,8 @@ fn a_cart_coasts_to_a_stop() {
     }
 }
 
-/// An arm of three driven and two passive joints, all with friction, over a floor that it touches: where no contact slips
-/// the formulations are one, and every step is certified.
+/// An arm of three driven and two passive joints, all with friction, touches a floor. While no
+/// contact slips all formulations agree, and every step is certified.
 #[test]
 fn formulations_agree_along_a_run() {
     let build = || {
@@ -268,7 +272,7 @@ fn formulations_agree_along_a_run() {
     }
 }
 
-/// Derivatives of a step with joints that stick and joints that move, against differences of steps.
+/// Derivatives of a step with sticking and moving joints, against differences of steps.
 #[test]
 fn derivatives_are_those_of_differences() {
     let build = || {
@@ -347,7 +351,7 @@ fn derivatives_are_those_of_differences() {
                         );
                     }
                 }
-                // the transpose: wᵀ (D c) = (Dᵀ w)ᵀ c
+                // transpose: wᵀ (D c) = (Dᵀ w)ᵀ c
                 let w: Vec<f64> = (0..n).map(|k| (1.0 + k as f64).sin()).collect();
                 let weights = OutputChange { q_next: w.clone(), ..OutputChange::default() };
                 let mut g = InputChange::default();

@@ -1,4 +1,4 @@
-//! Laws of one step, on worlds small enough to solve by hand.
+//! Laws of one step, on systems small enough to solve by hand.
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // K and D are the letters of stiffness and damping
 
@@ -27,8 +27,9 @@ fn massive(h: f64) -> StepParams {
     StepParams { inertia: Inertia::Mass, relaxation: Relaxation::Step, ..params(h) }
 }
 
-/// A peg of 20 mm goes down between walls 20.2 mm apart and touches neither. Convex friction holds it between them, and its report says
-/// so. With exact friction it moves as it is told.
+/// A peg of 20 mm moves down between walls 20.2 mm apart and touches neither. Convex friction holds
+/// it between them, and the report marks these contacts. With exact friction it follows its
+/// command.
 #[test]
 fn contacts_that_push_for_convex_friction_alone_are_marked() {
     let half = Vec3::new(0.01, 0.01, 0.05);
@@ -94,7 +95,7 @@ fn sliding_body_rides_on_the_boundary_layer() {
         assert!((contact.phi_next - h * mu * speed).abs() < 1e-12, "{}", contact.phi_next);
         assert!((contact.normal_force - 10.0).abs() < 1e-9);
         assert!(!contact.artificial);
-        // the drag on the sled is what the prescribed motion must overcome
+        // the prescribed motion must overcome the drag on the sled
         assert!((report.effort[0] - mu * 10.0).abs() < 1e-9, "{:?}", report.effort);
     }
 }
@@ -112,7 +113,7 @@ fn damping_slows_a_free_joint() {
     assert!((state.q[0] - K * 0.3 / (K + D / h)).abs() < 1e-12);
 }
 
-/// A spring that pulls harder than its limit pushes with the limit, no more.
+/// A spring saturates at its effort limit.
 #[test]
 fn effort_limit_saturates_the_spring() {
     for (limit, want, saturated) in
@@ -126,7 +127,7 @@ fn effort_limit_saturates_the_spring() {
         let system = world.build();
         let mut state = State::at_rest(0.0, vec![-0.1]);
         let mut work = system.create_workspace();
-        // commanded 0.1 m into the floor: 1000 N/m × 0.1 m
+        // command 0.1 m below the floor: 1000 N/m × 0.1 m
         let report = system.step(&mut state, &[0.0], &params(0.01), &mut work).unwrap();
         assert!((report.contacts[0].normal_force - want).abs() < 1e-7, "{:?}", report.contacts[0]);
         assert!((report.effort[0] - want).abs() < 1e-7, "{:?}", report.effort);
@@ -134,7 +135,7 @@ fn effort_limit_saturates_the_spring() {
     }
 }
 
-/// A joint limit acts inside the step, with its own force.
+/// A joint limit acts within the step and reports its force.
 #[test]
 fn position_limit_holds_and_reports_its_force() {
     let mut world = World::new();
@@ -161,7 +162,7 @@ fn unsupported_body_with_mass_falls_one_step_of_gravity() {
     assert!((state.q[6] + 0.1).abs() < 1e-12);
 }
 
-/// Without mass nothing says how fast an unsupported body falls: an error that names it.
+/// An unsupported massless body has no determined speed: the error names it.
 #[test]
 fn unsupported_body_without_mass_is_named_and_the_state_stays() {
     let mut world = World::new();
@@ -184,7 +185,7 @@ fn unsupported_body_without_mass_is_named_and_the_state_stays() {
     assert_eq!(state, before);
 }
 
-/// Two walls that close on a body between them: no motion exists, the pairs are named.
+/// Two walls close on a body between them: no motion is feasible, and the pairs are named.
 #[test]
 fn crushed_body_is_an_error_that_names_the_pairs() {
     let mut world = World::new();
@@ -210,7 +211,7 @@ fn crushed_body_is_an_error_that_names_the_pairs() {
     assert_eq!(state, before);
 }
 
-/// Overlaps separate at `max_recovery_speed`, however deep they are.
+/// Overlaps separate at `max_recovery_speed` for any depth.
 #[test]
 fn overlap_recovers_at_a_bounded_speed() {
     let mut world = World::new();
@@ -227,7 +228,7 @@ fn overlap_recovers_at_a_bounded_speed() {
     assert!((state.q[0] - 0.1).abs() < 1e-12, "{:?}", state.q);
 }
 
-/// A prescribed lift needs the weight of what it carries.
+/// A prescribed lift reports the weight that it carries.
 #[test]
 fn prescribed_joint_reports_the_force_it_needs() {
     let mut world = World::new();
@@ -250,7 +251,7 @@ fn prescribed_joint_reports_the_force_it_needs() {
     assert!((state.q[z] - 0.2).abs() < 1e-9, "{:?}", state.q);
 }
 
-/// A prescribed joint sits on its command at every step, whatever rate the step was taken with.
+/// A prescribed joint is exactly at its command after every step, for any rate of the step.
 #[test]
 fn prescribed_pose_is_met_exactly() {
     let mut world = World::new();
@@ -263,7 +264,7 @@ fn prescribed_pose_is_met_exactly() {
         let mut work = system.create_workspace();
         for k in 1..=40 {
             let angle = 0.1 * f64::from(k);
-            // the command's quaternion changes its sign half way round, the state's does not
+            // the command's quaternion changes its sign half way; that of the state does not
             let sign = if k > 20 { -1.0 } else { 1.0 };
             let (s, c) = (0.5 * angle).sin_cos();
             let command = [sign * c, 0.0, 0.0, sign * s, 0.01 * f64::from(k), 0.0, 0.0];
@@ -275,7 +276,7 @@ fn prescribed_pose_is_met_exactly() {
     }
 }
 
-/// A wrench enters the balance as a force at its point and a torque.
+/// A wrench enters the force balance as a force at its point of application and a torque.
 #[test]
 fn wrench_tips_a_block_only_beyond_its_edge() {
     let mut world = World::new();
@@ -286,7 +287,7 @@ fn wrench_tips_a_block_only_beyond_its_edge() {
     let mut q = system.model().neutral_q();
     q[6] = 0.1;
     let start = State::at_rest(0.0, q);
-    // weight 10 N, half width 0.1 m, pushed at the top 0.2 m up: it tips at 5 N, slides at 10 N
+    // weight 10 N, half width 0.1 m, pushed at the top at 0.2 m: it tips at 5 N and slides at 10 N
     for (force, tips) in [(4.9, false), (5.1, true)] {
         let mut state = start.clone();
         let wrench = Wrench {
@@ -302,7 +303,8 @@ fn wrench_tips_a_block_only_beyond_its_edge() {
     }
 }
 
-/// More edges approach the round cone from inside: friction along a diagonal grows with them.
+/// Pyramids with more edges approach the round cone from inside: friction along a diagonal
+/// increases.
 #[test]
 fn pyramids_with_more_edges_hold_more_along_a_diagonal() {
     let holds = |cone: Cone, force: f64| {
@@ -326,19 +328,20 @@ fn pyramids_with_more_edges_hold_more_along_a_diagonal() {
         let report = system.step_with(&mut state, &input, &p, &mut work).unwrap();
         report.contacts[0].mode == ContactMode::Stick
     };
-    // mu m g = 5 N; a square with corners on the axes reaches 5/√2 along the diagonal
+    // mu m g = 5 N; a square with corners on the axes has 5/√2 along the diagonal
     let square = Cone::Pyramid(4);
     assert!(holds(square, 3.5) && !holds(square, 3.6));
     let octagon = Cone::Pyramid(8);
     assert!(holds(octagon, 4.99) && !holds(octagon, 5.01));
     assert!(holds(Cone::Round, 4.999) && !holds(Cone::Round, 5.001));
-    // a hexagon has an edge at 60°: its side towards 45° is at 5 cos 30° / cos 15°
+    // a hexagon has an edge at 60°; its side towards 45° is at 5 cos 30° / cos 15°
     let hexagon = 5.0 * 30f64.to_radians().cos() / 15f64.to_radians().cos();
     let six = Cone::Pyramid(6);
     assert!(holds(six, hexagon - 0.01) && !holds(six, hexagon + 0.01));
 }
 
-/// A normal that is no axis has rounding along the tangents, which counts as no friction.
+/// A normal off the axes has rounding components along the tangents, which must not act as
+/// friction.
 #[test]
 fn without_friction_balls_slide_off_one_another_under_every_cone() {
     let mut world = World::new();
@@ -361,8 +364,8 @@ fn without_friction_balls_slide_off_one_another_under_every_cone() {
     }
 }
 
-/// Nothing resists a ball without mass: one finger pushes it without force, and without friction it does not turn by the
-/// rounding of its lever arm.
+/// A massless ball resists no motion: one finger pushes it without force, and without friction the
+/// rounding of its lever arm does not rotate it.
 #[test]
 fn a_ball_without_mass_gives_way_to_a_finger_under_every_law() {
     for mu in [0.0, 0.5] {
@@ -410,8 +413,9 @@ fn near_pairs_are_those_of_the_linearisation() {
     assert!(system.near_pairs(&state.q[1..], 0.5).is_err());
 }
 
-/// With the warm start off a step has one set of bits, from a fresh and from a used workspace. The convex step has one motion,
-/// whatever it starts from. The exact one may have several: here friction at the finger may lift the cubes or press them down.
+/// With the warm start off, a step has the same bits with a fresh and a used workspace. A convex
+/// step has one solution for any warm start. An exact step may have several: here friction at the
+/// finger may lift the cubes or press them down.
 #[test]
 fn a_workspace_has_no_meaning() {
     let (system, start) = stack();
@@ -436,7 +440,7 @@ fn a_workspace_has_no_meaning() {
     }
 }
 
-/// A checkpoint resumes with the same bits.
+/// A run resumed from a checkpoint has the same bits.
 #[test]
 fn a_checkpoint_resumes_with_the_same_bits() {
     let (system, start) = stack();
@@ -460,7 +464,7 @@ fn a_checkpoint_resumes_with_the_same_bits() {
     assert_eq!(resumed, state);
 }
 
-/// Bad numbers are refused by name and leave the state alone.
+/// Invalid numbers are refused by name, and the state is unchanged.
 #[test]
 fn bad_input_is_refused() {
     let (system, start) = stack();
@@ -482,7 +486,7 @@ fn bad_input_is_refused() {
     assert!(attempt(&mut broken, &[0.0], &p).contains("state q"));
 }
 
-/// A pusher and three boxes, one on another.
+/// A pusher and a stack of three boxes.
 fn stack() -> (quasistep::System, State) {
     let mut world = World::new();
     world.floor(0.5);
@@ -501,7 +505,8 @@ fn stack() -> (quasistep::System, State) {
     (system, State::at_rest(0.0, q))
 }
 
-/// A box on a floor that gives way sinks by its load at each corner, all of them loaded alike; a rigid floor is the limit.
+/// A box on a compliant floor sinks by compliance times load at each corner, with equal loads. The
+/// rigid floor is the limit.
 #[test]
 fn a_floor_that_gives_way_sinks_by_compliance_times_load() {
     for formulation in [
@@ -535,8 +540,9 @@ fn a_floor_that_gives_way_sinks_by_compliance_times_load() {
     }
 }
 
-/// A plate that rises at a constant speed carries the weight of what lies on it and the drag of its relaxation, `M v/τ`; what
-/// nothing holds falls at `g τ`. Both at every step size; at `h = τ` the step is that of Tracy (13).
+/// A plate that rises at constant speed carries the weight of a body on it and the drag `M v/τ` of
+/// its relaxation. A free body falls at `g τ`. Both hold for every step size; with `h = τ` the step
+/// is that of Tracy (13).
 #[test]
 fn small_steps_converge_to_one_motion() {
     let (m, speed, tau) = (0.2, 0.1, 1.0);
@@ -574,7 +580,7 @@ fn small_steps_converge_to_one_motion() {
     }
 }
 
-/// A relaxation time is a time.
+/// A relaxation time must be positive.
 #[test]
 fn a_relaxation_time_is_positive() {
     for tau in [0.0, -1.0, f64::NAN, f64::INFINITY] {

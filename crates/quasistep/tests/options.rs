@@ -1,5 +1,5 @@
-//! Options that make the step of Pang21 (10) word for word: the scale of passive mass, tangents that follow from the normal,
-//! and margin, recovery and overlap without bound.
+//! Options that reproduce the step of Pang21 (10) literally: scaled passive mass, tangents from the
+//! normal, and unbounded margin, recovery and overlap.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -40,7 +40,7 @@ fn q_after(system: &System, q: &[f64], q_cmd: &[f64], params: &StepParams) -> Ve
     state.q
 }
 
-/// A spring of 40 N/m pushes one of two blocks, which may be of any mass.
+/// A spring of 40 N/m pushes the first of two blocks of the given masses.
 fn pusher(masses: [f64; 2]) -> System {
     let mut world = World::new();
     let finger = world.body("finger", WORLD, slide(Vec3::X), 0.0, spring(40.0));
@@ -54,7 +54,8 @@ fn pusher(masses: [f64; 2]) -> System {
     world.build()
 }
 
-/// `ε M = h² min K / s` for a body on one slide: `(h² K + ε M) v = h K Δq_cmd` once they touch, whatever the mass is.
+/// `ε M = h² min K / s` for a body on one slide: `(h² K + ε M) v = h K Δq_cmd` after contact, for
+/// any mass.
 #[test]
 fn scaled_mass_is_a_share_of_the_softest_spring() {
     let scaled = StepParams { passive_mass_scale: Some(5.0), ..params(Cone::Round) };
@@ -63,7 +64,7 @@ fn scaled_mass_is_a_share_of_the_softest_spring() {
         let q = q_after(&system, &[0.0; 4], &[0.06, 0.0], &scaled);
         let want = 0.06 / (1.0 + 1.0 / 5.0);
         assert!(apart(&q, &[want, 0.0, want, 0.0]) < 1e-12, "{q:?}");
-        // the mass as it is
+        // unscaled mass
         let q = q_after(&system, &[0.0; 4], &[0.06, 0.0], &params(Cone::Round));
         let want = 0.06 / (1.0 + masses[0] / (0.05 * 0.05 * 40.0));
         assert!(apart(&q, &[want, 0.0, want, 0.0]) < 1e-12, "{q:?}");
@@ -96,7 +97,8 @@ fn a_scale_of_mass_without_meaning_is_an_error() {
     assert!(why.contains("no joint has a stiffness"), "{why}");
 }
 
-/// A finger on two slides pushes a passive arm of two hinges, whose mass matrix changes as it folds, and a free block.
+/// A finger on two slides pushes a free block and a passive arm of two hinges, whose mass matrix
+/// changes as it folds.
 fn arm_and_block(scale: [f64; 3]) -> (System, Vec<f64>, Vec<f64>) {
     let mut world = World::new();
     let [stiffness, mass, mu] = scale;
@@ -134,7 +136,7 @@ fn arm_and_block(scale: [f64; 3]) -> (System, Vec<f64>, Vec<f64>) {
     (system, q, vec![0.03, 0.07])
 }
 
-/// Products with the derivative, matrices and products with the transpose, against differences of steps.
+/// Jacobian-vector products, matrices and transposed products against differences of steps.
 fn check_derivatives(mode: Mode, params: &StepParams, what: &str) {
     let base = [60.0, 0.4, 0.5];
     let (system, q, q_cmd) = arm_and_block(base);
@@ -253,7 +255,7 @@ fn derivatives_know_tangents_that_follow_the_normal() {
     }
 }
 
-/// `Q + h/2 w Q` normalised, of a body that a torque turns by 2 rad in a step.
+/// `Q + h/2 w Q`, normalised, for a body that a torque rotates by 2 rad in a step.
 #[test]
 fn linear_rotations_add_the_rate_of_the_quaternion() {
     let mut world = World::new();
@@ -308,8 +310,9 @@ fn derivatives_know_bounds_at_infinity() {
     }
 }
 
-/// A block of weight `w` on a floor of friction `mu` is dragged in the direction `angle` of the plane by a slide that moves
-/// along it alone, or by one of two slides; returns the friction that holds it back.
+/// A block of weight `w` on a floor with friction `mu` is dragged in the direction `angle` of the
+/// plane, by a slide along this direction or by one of two slides. Returns the friction force
+/// against the motion.
 fn drag(formulation: Formulation, axes: TangentAxes, angle: f64, one_line: bool) -> f64 {
     let mut world = World::new();
     let along = Vec3::new(angle.cos(), angle.sin(), 0.0);
@@ -331,8 +334,8 @@ fn drag(formulation: Formulation, axes: TangentAxes, angle: f64, one_line: bool)
     -report.contacts[0].friction_force_W.dot(along) / report.contacts[0].normal_force
 }
 
-/// Of the edges of the inscribed square the one that holds back most along a line: `mu max(|cos|, |sin|)`. What it pushes across
-/// the line the slide takes.
+/// Along a line, the edge of the inscribed square with the largest friction acts: `mu max(|cos|,
+/// |sin|)`. The slide's joint carries the force across the line.
 #[test]
 fn edges_that_follow_the_normal_do_not_turn_with_the_motion() {
     let angle = 0.6_f64;
@@ -346,14 +349,14 @@ fn edges_that_follow_the_normal_do_not_turn_with_the_motion() {
             assert!((fixed - of_normal).abs() < 1e-9, "{law:?}: {fixed} {of_normal}");
         }
     }
-    // what may move in the plane has world axes either way: the edges at 0° and 90° alike
+    // if motion in the plane is possible, both options use world axes: edges at 0° and 90°
     for axes in [TangentAxes::Motion, TangentAxes::Normal] {
         let held = drag(Formulation::convex(Cone::Pyramid(4)), axes, angle, false);
         assert!((held - square).abs() < 1e-3, "{axes:?}: {held}");
     }
 }
 
-/// Pyramids of two edges are those of the y–z plane: `x × n`.
+/// Pyramids with two edges have the directions of the y–z plane: `x × n`.
 #[test]
 fn two_edges_lie_in_the_yz_plane() {
     let law = Formulation::convex(Cone::Pyramid(2));
@@ -363,8 +366,8 @@ fn two_edges_lie_in_the_yz_plane() {
     assert!(along_x.abs() < 1e-9, "{along_x}");
 }
 
-/// Pang21 (10b): `phi/h + J v ≥ 0` whatever `phi` is. Balls that overlap by 4 cm are apart after one step, and one that is 3 m
-/// off has a row.
+/// Pang21 (10b): `phi/h + J v ≥ 0` for any `phi`. Balls that overlap by 4 cm are apart after one
+/// step, and a ball 3 m away has a row.
 #[test]
 fn without_bounds_a_step_is_the_rows_alone() {
     let mut world = World::new();
@@ -384,7 +387,7 @@ fn without_bounds_a_step_is_the_rows_alone() {
         };
         let start = [0.0, 0.06, 3.0];
         let q = q_after(&system, &start, &[], &bounded);
-        // 0.1 m/s for 0.05 s, shared by equal masses
+        // 0.1 m/s for 0.05 s, shared by two equal masses
         assert!(apart(&q, &[-0.0025, 0.0625, 3.0]) < 1e-9, "{q:?}");
         let q = q_after(&system, &start, &[], &unbounded);
         assert!(apart(&q, &[-0.02, 0.08, 3.0]) < 1e-9, "{q:?}");
@@ -392,7 +395,7 @@ fn without_bounds_a_step_is_the_rows_alone() {
         let mut state = State::at_rest(0.0, start.to_vec());
         let report = system.step(&mut state, &[], &unbounded, &mut work).unwrap();
         assert_eq!(report.contacts.len(), 3);
-        // a wrench drives the far one over the other two: rows hold for any speed
+        // a wrench drives the far ball through the other two; rows hold for any speed
         let wrench = quasistep::Wrench {
             body: 3,
             p_B: Vec3::ZERO,
@@ -407,8 +410,8 @@ fn without_bounds_a_step_is_the_rows_alone() {
     }
 }
 
-/// Rows of linearised gaps alone, as in the papers: a box that turns by 1 rad about an axis below the floor sinks in, and no
-/// step is cut.
+/// Rows of linearised gaps alone, as in the papers: a box that rotates by 1 rad about an axis below
+/// the floor penetrates it, and no step is divided.
 #[test]
 fn overlap_without_bound_is_never_cut() {
     let mut world = World::new();

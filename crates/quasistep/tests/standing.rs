@@ -1,4 +1,4 @@
-//! Bodies that stand on something round: when they rock, what holds them against turning.
+//! Bodies on round supports: tipping, and friction against rotation.
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // frames in monogram notation: X_WB
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 const G: f64 = 9.81;
 
-/// What a disc of this size can stand on; the top is at z = 0.
+/// Supports for a disc of the given size; their top is at z = 0.
 fn floors(size: f64) -> [(Shape, f64); 3] {
     let prism: Vec<Vec3> = (0..14)
         .map(|k| {
@@ -31,7 +31,8 @@ fn floors(size: f64) -> [(Shape, f64); 3] {
     ]
 }
 
-/// A can as wide as high, of one kilogram, turned by `yaw` about its axis; it tips at a slope of 1.
+/// A can of one kilogram with equal width and height, rotated by `yaw` about its axis; it tips at a
+/// slope of 1.
 fn can((floor, top): (Shape, f64), size: f64, yaw: f64, mu: f64) -> (System, State) {
     let can = Shape::Cylinder { radius: size, half_length: size };
     let density = 1.0 / (2.0 * PI * size.powi(3));
@@ -46,7 +47,7 @@ fn can((floor, top): (Shape, f64), size: f64, yaw: f64, mu: f64) -> (System, Sta
     (world.build(), State::at_rest(0.0, q))
 }
 
-/// Scale-free steps: a tenth of the time in which it would fall its size, twice over.
+/// Scale-free parameters: the time step is `0.1 √(size/g)`.
 fn params(size: f64, formulation: Formulation) -> StepParams {
     StepParams {
         time_step: 0.1 * (size / G).sqrt(),
@@ -65,8 +66,8 @@ fn tilt(state: &State) -> f64 {
     turn.rotate(Vec3::Z).cross(Vec3::Z).norm()
 }
 
-/// Whatever the direction of a slope, however it is turned and on whatever it stands, a can stays below 98 % of its
-/// tipping slope, without rocking, and tips beyond it.
+/// For any direction of the slope, any rotation and any support, a can stands without rocking at 98
+/// % of its tipping slope, and tips beyond it.
 #[test]
 fn a_can_tips_where_a_disc_does() {
     let round = Cone::Round;
@@ -78,7 +79,7 @@ fn a_can_tips_where_a_disc_does() {
     for size in [0.01, 0.1, 1.0, 10.0] {
         for (k, floor) in floors(size).into_iter().enumerate() {
             for way in 0..12 {
-                // not a multiple of the angle between points
+                // not a multiple of the angle between contact points
                 let (sin, cos) = (PI / 6.0 * f64::from(way)).sin_cos();
                 let (system, start) = can(floor.clone(), size, 0.1 * f64::from(way), 3.0);
                 for (slope, tips) in [(0.97, false), (1.03, true)] {
@@ -102,8 +103,8 @@ fn a_can_tips_where_a_disc_does() {
     }
 }
 
-/// Its weight rests on a disc, so `2/3 mu m g R` holds it against turning, however it is turned; with pyramids on its rim,
-/// so `mu m g R` does.
+/// The weight rests on a disc, so friction resists rotation with `2/3 mu m g R` at any yaw. With
+/// pyramids it acts at the rim, with `mu m g R`.
 #[test]
 fn a_can_is_held_against_turning_as_a_disc_is() {
     let (size, mu) = (0.1, 0.5);

@@ -1,4 +1,4 @@
-//! Statics: rest and the largest wrench that is held, against answers on paper.
+//! Statics: rest and the largest held wrench, against closed forms.
 #![allow(missing_docs)]
 
 mod common;
@@ -41,7 +41,7 @@ fn start(system: &System) -> State {
     State::at_rest(0.0, system.model().neutral_q())
 }
 
-/// Both pads are told to go 4 mm into the block: 4 N each.
+/// Both pads are commanded 4 mm into the block: 4 N each.
 fn squeeze() -> StepInput {
     StepInput { q_cmd: vec![0.004, -0.004], ..StepInput::default() }
 }
@@ -81,7 +81,7 @@ fn a_pinch_holds_what_its_friction_carries() {
                 &mut work,
             )
             .unwrap();
-        // what is held creeps by 1e-8 m/s at most: 1e-8 N of force that is not there
+        // a held block may creep at up to 1e-8 m/s, which changes the force by 1e-8 N
         assert!(answer.held <= expected + 1e-4 && expected - 1e-4 <= answer.lost, "{answer:?}");
         assert!(answer.lost - answer.held <= 1e-5 * answer.lost);
         let held = &answer.q[2 + 4..];
@@ -93,7 +93,7 @@ fn a_pinch_holds_what_its_friction_carries() {
 fn what_is_held_for_ever_has_no_bound() {
     let (system, rule) = (pinch(), RestRule::default());
     let mut work = system.create_workspace();
-    // a spring yields as far as it is pulled
+    // the springs deflect with the load
     let wrench = Wrench { body: 1, p_B: Vec3::ZERO, force_W: -Vec3::X, torque_W: Vec3::ZERO };
     let mut far = squeeze();
     far.q_cmd[0] = -0.5;
@@ -119,7 +119,7 @@ fn what_falls_is_not_at_rest_and_the_state_stays() {
     let error =
         system.settle(&mut state, &StepInput::default(), &params(), &rule, &mut work).unwrap_err();
     let StaticsError::NotAtRest { steps: 3, dof, speed } = &error else { panic!("{error}") };
-    // from rest in each step: g h
+    // each step starts from rest: speed g h
     assert!(dof == "ball.vz" && (speed - G * 0.1).abs() < 1e-9, "{error}");
     assert_eq!(state, before);
 }

@@ -1,5 +1,5 @@
-//! Friction of the surface that a planar joint or a slide moves on: the ellipsoid of force and torque of Goyal, Ruina and
-//! Papadopoulos (1991), in every formulation.
+//! Friction of the support of a planar joint or a slide: the ellipsoid of force and torque of
+//! Goyal, Ruina and Papadopoulos (1991), in every formulation.
 #![allow(missing_docs, non_snake_case)]
 
 mod common;
@@ -19,13 +19,13 @@ use quasistep_model::{
 
 const CONES: [Cone; 4] = [Cone::Round, Cone::Pyramid(4), Cone::Pyramid(6), Cone::Box];
 const SIZES: [f64; 4] = [0.005, 0.02, 0.1, 0.2];
-/// Coefficient, radius of the support and half the side of the puck, in m.
+/// Friction coefficient, then radius of the support and half the side of the puck, in m.
 const MU: f64 = 0.3;
 const R: f64 = 0.03;
 const HALF: f64 = 0.05;
 const G: f64 = 9.81;
 
-/// Every formulation, with every size of the step.
+/// Every formulation, with several step sizes.
 fn all(cones: &[Cone]) -> impl Iterator<Item = StepParams> {
     let make = [Formulation::convex, Formulation::exact, Formulation::dynamic];
     let formulations = cones.iter().flat_map(move |cone| make.map(|make| make(*cone)));
@@ -40,7 +40,7 @@ fn all(cones: &[Cone]) -> impl Iterator<Item = StepParams> {
     })
 }
 
-/// A square puck on a support, and a finger on a slide along x beside it, `offset` off its middle.
+/// A square puck on a support, and a finger on a slide along x, `offset` off the puck's middle.
 fn puck(mass: f64, load: SupportLoad, finger: Role, mu: f64, offset: f64) -> System {
     let mut world = World::new();
     let puck = world.body("puck", WORLD, JointKind::Planar, mass, Role::Passive);
@@ -51,7 +51,8 @@ fn puck(mass: f64, load: SupportLoad, finger: Role, mu: f64, offset: f64) -> Sys
     world.build()
 }
 
-/// A run of so many seconds with a command or a wrench on body 1; its last report and configuration.
+/// Runs for the given time with a command or a wrench on body 1. Returns the last report and
+/// configuration.
 fn run(
     system: &System,
     params: &StepParams,
@@ -81,8 +82,8 @@ fn run(
     (state.q, report)
 }
 
-/// A finger that pushes 1 kg through its middle at 0.1 m/s needs 0.3 × 9.81 N, and 0.1 N more for the drag of the relaxation
-/// time of 1 s, whatever the step, the law and the cone.
+/// A finger that pushes 1 kg through its middle at 0.1 m/s needs 0.3 × 9.81 N, plus 0.1 N for the
+/// drag of the relaxation time of 1 s, for every step size, law and cone.
 #[test]
 fn a_push_through_the_middle_takes_the_support_friction() {
     let system = puck(1.0, Weight, actuator(2000.0, 0.0, f64::INFINITY), 0.5, 0.0);
@@ -99,7 +100,7 @@ fn a_push_through_the_middle_takes_the_support_friction() {
     }
 }
 
-/// A finger that pushes with less is stopped by it.
+/// A finger with a smaller force does not move the puck.
 #[test]
 fn a_weaker_push_does_not_move_it() {
     let system = puck(1.0, Weight, actuator(2000.0, 0.0, 2.9), 0.5, 0.0);
@@ -110,8 +111,9 @@ fn a_weaker_push_does_not_move_it() {
     }
 }
 
-/// A finger that sticks off the middle: the velocity is normal to the ellipsoid, `v ∝ (f_x, f_y, m/r²)`, and the force on it. With the
-/// contact at `(−a, d)` the puck turns at `w = −d u/(r² + a² + d²)`.
+/// A sticking finger off the middle: the velocity is normal to the ellipsoid, `v ∝ (f_x, f_y,
+/// m/r²)`, and the force lies on it. With the contact at `(−a, d)` the puck rotates at `w = −d
+/// u/(r² + a² + d²)`.
 #[test]
 fn a_push_off_the_middle_turns_it_as_the_ellipsoid_says() {
     let (a, u, N) = (HALF, 0.03, 7.0);
@@ -136,7 +138,7 @@ fn a_push_off_the_middle_turns_it_as_the_ellipsoid_says() {
     }
 }
 
-/// A torque turns it beyond `mu N r`, and its drag or its inertia takes the rest.
+/// A torque above `mu N r` rotates the puck; drag or inertia balances the excess.
 #[test]
 fn a_torque_turns_it_beyond_its_share() {
     let system = puck(1.0, Weight, Role::Prescribed, 0.5, 0.0);
@@ -153,14 +155,15 @@ fn a_torque_turns_it_beyond_its_share() {
         assert!((report.joint_friction[2].force + 0.99 * bound).abs() < 1e-8);
         let (_, report) = turn(-1.1);
         assert!((report.joint_friction[2].force - bound).abs() < 1e-8, "{:?}", report.supports);
-        // I w/τ, or I w/t, of 0.1 times the bound
+        // drag I w/τ, or inertia I w/t, equals 0.1 times the bound
         let w = -0.1 * bound / 0.004;
         let w = if params.formulation.carries_velocity() { seconds * w } else { w };
         assert!((report.v[2] - w).abs() < 1e-6 * w.abs(), "{params:?}: {:?} {w}", report.v);
     }
 }
 
-/// A drawer on its rails takes `mu N`; on a ramp the weight across it counts.
+/// A drawer on its rails has the friction `mu N`. On a ramp, N is the component of the weight
+/// normal to it.
 #[test]
 fn a_slide_takes_the_friction_of_its_load() {
     let tilt = 0.2_f64;
@@ -174,7 +177,7 @@ fn a_slide_takes_the_friction_of_its_load() {
         let inertia = BodyInertia { mass: 1.5, ..BodyInertia::default() };
         let kind = slide(Vec3::X);
         let drawer = world.placed_body("drawer", WORLD, X, kind, inertia, Role::Passive, None);
-        // what lies in it is part of the load
+        // the drawer's content is part of the load
         world.body("cup", drawer, JointKind::Fixed, 0.5, Role::Passive);
         world.support(drawer, MU, load, 0.0);
         let system = world.build();
@@ -191,7 +194,7 @@ fn a_slide_takes_the_friction_of_its_load() {
             let (_, report) = pull(bound + 0.4);
             let moved = report.joint_friction[0].force;
             assert!((moved + bound).abs() < 1e-8, "{params:?}: {moved} N");
-            // 0.4 N on 2 kg
+            // 0.4 N act on 2 kg
             assert!(
                 (report.v[0] - 0.2 * if params.formulation.carries_velocity() { 0.2 } else { 1.0 })
                     .abs()
@@ -201,7 +204,7 @@ fn a_slide_takes_the_friction_of_its_load() {
     }
 }
 
-/// Friction of a prescribed joint, and of the middle of a step, and in substeps.
+/// Supports also act on prescribed joints, in midpoint steps and in substeps.
 #[test]
 fn prescribed_joints_and_other_steps_rub_too() {
     let mut world = World::new();
@@ -228,7 +231,7 @@ fn prescribed_joints_and_other_steps_rub_too() {
         let (_, report) = run(&system, &params, 4.0, |t| vec![0.1 * t], None);
         assert!((report.effort[0] - MU * G - 0.1).abs() < 1e-6, "{params:?}: {:?}", report.effort);
     }
-    // without gravity nothing presses
+    // without gravity there is no load
     for params in all(&CONES) {
         let params = StepParams { gravity: [0.0; 3], ..params };
         let (_, report) = run(&system, &params, 4.0, |t| vec![0.1 * t], None);
@@ -274,7 +277,8 @@ fn a_support_that_is_none_is_refused() {
     }
 }
 
-/// A tray that tilts, a puck on a support on it, pushed by a finger, and a drawer: all that their derivatives have.
+/// A tilting tray with a puck on a support, pushed by a finger, and a drawer: all terms that
+/// support derivatives have.
 fn tray() -> System {
     let mut world = World::new();
     let hinge = JointKind::Revolute { axis: Vec3::new(0.6, 0.8, 0.0) };
@@ -292,7 +296,7 @@ fn tray() -> System {
     world.build()
 }
 
-/// A system with its masses and supports changed by `e` times a change.
+/// The system with masses and supports changed by `e` times `change`.
 fn rebuilt(system: &System, change: &InputChange, e: f64) -> System {
     let mut builder = ModelBuilder::new();
     let mut bodies = system.model().bodies().to_vec();
@@ -342,7 +346,7 @@ fn unit(n: usize, at: usize) -> Vec<f64> {
     (0..n).map(|k| f64::from(u8::from(k == at))).collect()
 }
 
-/// Each input that the step of the tray has, one at a time.
+/// Unit changes of each input of the tray's step, one at a time.
 fn changes(system: &System) -> Vec<InputChange> {
     // bodies: tray 1, puck 2, lid 3, finger 4, drawer 5, rod 6
     let (n, m) = (system.model().n_v(), system.n_cmd_v());
@@ -358,15 +362,15 @@ fn changes(system: &System) -> Vec<InputChange> {
     for k in 1..n_bodies {
         changes.push(InputChange { mass: unit(n_bodies, k), ..InputChange::default() });
     }
-    // friction, spin radius of the puck; friction of the drawer; friction and load of the rod
+    // friction and spin radius of the puck; friction of the drawer; friction and load of the rod
     for at in [6, 8, 15, 18, 19] {
         changes.push(InputChange { support: unit(3 * n_bodies, at), ..InputChange::default() });
     }
     changes
 }
 
-/// Derivatives by all that goes in, those of supports among it, against differences of steps; with the transpose and the
-/// matrices.
+/// Derivatives with respect to all inputs, including supports, against differences of steps; also
+/// the transpose and the matrices.
 #[test]
 fn derivatives_are_those_of_differences() {
     let system = tray();
@@ -439,7 +443,7 @@ fn derivatives_are_those_of_differences() {
                 (normal - want).abs() < 1e-5 * (1.0 + want.abs()),
                 "{mode:?} {formulation:?} {change:?}: {normal} {want}"
             );
-            // the transpose: wᵀ (D c) = (Dᵀ w)ᵀ c
+            // transpose: wᵀ (D c) = (Dᵀ w)ᵀ c
             let wave = |n: usize| -> Vec<f64> { (0..n).map(|k| (1.0 + k as f64).sin()).collect() };
             let weights = OutputChange {
                 q_next: wave(n),

@@ -1,4 +1,4 @@
-//! Laws of torsional and rolling friction, on worlds small enough to solve by hand.
+//! Laws of torsional and rolling friction, on systems small enough to solve by hand.
 #![allow(missing_docs)]
 #![allow(non_snake_case)] // frames in monogram notation: force_W
 
@@ -28,7 +28,7 @@ fn params(cone: Cone) -> StepParams {
     }
 }
 
-/// One kilogram on a floor, with this friction; `rest` is the height of its frame.
+/// One kilogram on a floor with the given friction; `rest` is the height of its frame's origin.
 fn on_floor(shape: Shape, rest: f64, surface: Surface) -> (System, State) {
     let mut world = World::new();
     world.surface(WORLD, Shape::HalfSpace, [0.0; 3], surface);
@@ -43,7 +43,8 @@ fn wrench(force_W: Vec3, torque_W: Vec3) -> StepInput {
     StepInput { wrenches: vec![wrench], ..StepInput::default() }
 }
 
-/// Tracy §III-A: at rest up to `mu_spin m g`, beyond it a spin with `phi = mu_spin omega h`.
+/// Tracy §III-A: a ball rests up to the torque `mu_spin m g`. Above, it spins with `phi = mu_spin
+/// omega h`.
 #[test]
 fn a_ball_spins_above_its_torsional_friction_only() {
     let surface = Surface { mu_spin: 0.02, ..Surface::sliding(0.5) };
@@ -77,13 +78,13 @@ fn a_ball_spins_above_its_torsional_friction_only() {
     }
 }
 
-/// A ball pushed at its centre rolls only if its rolling friction cannot hold it: with `p = 0.1 m ×
-/// push/(mu_roll m g)` and a foot that takes `push/(mu m g) = p/10` of its sliding friction, a pyramid
-/// holds up to `p + p/10 = 1`, a round cone up to `√(p² + (p/10)²) = 1`.
+/// A ball pushed at its centre rolls only if its rolling friction cannot hold it. With `p = 0.1 m ×
+/// push/(mu_roll m g)`, sliding friction at the foot has the share `push/(mu m g) = p/10`. A
+/// pyramid holds up to `p + p/10 = 1`, a round cone up to `√(p² + (p/10)²) = 1`.
 #[test]
 fn a_ball_rolls_above_its_rolling_friction_only() {
     let surface = Surface { mu_roll: 0.01, ..Surface::sliding(1.0) };
-    // alike in all directions with a round cone, along an edge with a pyramid
+    // push in several directions for a round cone, along an edge for a pyramid
     let round = 1.0 / 1.01_f64.sqrt();
     for (cone, angle, limit) in
         [(Cone::Round, 0.3, round), (Cone::Round, 1.0, round), (Cone::Pyramid(4), 0.0, 1.0 / 1.1)]
@@ -91,14 +92,14 @@ fn a_ball_rolls_above_its_rolling_friction_only() {
         for (push, rolls) in [(0.999 * limit, false), (1.001 * limit, true)] {
             let (system, mut state) = on_floor(ball(0.1), 0.1, surface);
             let mut work = system.create_workspace();
-            // the tangents of a horizontal floor are x and y up to a turn by a right angle
+            // tangents of a horizontal floor are x and y, up to a rotation by a right angle
             let direction = Vec3::new(f64::cos(angle), f64::sin(angle), 0.0);
             let input = wrench(direction * push, Vec3::ZERO);
             let report = system.step_with(&mut state, &input, &params(cone), &mut work).unwrap();
             let contact = &report.contacts[0];
             assert_eq!(report.v[0].hypot(report.v[1]) > 1e-6, rolls, "{push}: {:?}", report.v);
             if !rolls {
-                // r × push, and the friction force that holds the ball's foot
+                // r × push, balanced together with the friction force at the ball's foot
                 let held = direction.cross(Vec3::Z) * (0.1 * push);
                 assert!((contact.roll_torque_W - held).norm() < 1e-9, "{contact:?}");
                 assert!((contact.friction_force_W + direction * push).norm() < 1e-9);
@@ -108,8 +109,8 @@ fn a_ball_rolls_above_its_rolling_friction_only() {
     }
 }
 
-/// Round cones couple slip and spin in an ellipsoid: a side load leaves `√(1 − (f/(mu n))²)` of the
-/// torsional friction. A pyramid leaves `1 − f/(mu n)`.
+/// Round cones couple slip and spin in an ellipsoid: a side load leaves the share `√(1 − (f/(mu
+/// n))²)` of the torsional friction. A pyramid leaves `1 − f/(mu n)`.
 #[test]
 fn slip_and_spin_share_one_cone() {
     let surface = Surface { mu_spin: 0.02, ..Surface::sliding(0.5) };
@@ -117,7 +118,7 @@ fn slip_and_spin_share_one_cone() {
         for (factor, holds) in [(0.999, true), (1.001, false)] {
             let (system, mut state) = on_floor(ball(0.1), 0.1, surface);
             let mut work = system.create_workspace();
-            // 0.6 of mu m g at the ball's foot, so that it does not roll
+            // a friction force of 0.6 mu m g at the ball's foot, so that it does not roll
             let force = Vec3::X * 3.0;
             let torque = Vec3::Z * (0.2 * share * factor) + (Vec3::Z * -0.1).cross(force);
             let input = wrench(force, torque);
@@ -128,7 +129,7 @@ fn slip_and_spin_share_one_cone() {
     }
 }
 
-/// Torsional friction belongs to the pair, not to a shape: every shape holds the same torque.
+/// Torsional friction belongs to the pair of surfaces: every shape resists with the same torque.
 #[test]
 fn every_shape_has_torsional_friction() {
     let cone = vec![
@@ -144,7 +145,7 @@ fn every_shape_has_torsional_friction() {
         Shape::Box { half: [0.05, 0.05, 0.1] },
         Shape::Cylinder { radius: 0.05, half_length: 0.1 },
     ];
-    // no sliding friction: what holds is torsion alone, mu_spin m g
+    // without sliding friction only torsion acts: mu_spin m g
     let surface = Surface { mu_spin: 0.02, ..Surface::default() };
     for shape in shapes {
         for (torque, holds) in [(0.1999, true), (0.2001, false)] {
@@ -162,7 +163,8 @@ fn every_shape_has_torsional_friction() {
     }
 }
 
-/// A prescribed turn under torsional friction drags what it touches, and needs the torque for it.
+/// A prescribed rotation with torsional friction drags the body on it, and needs the corresponding
+/// torque.
 #[test]
 fn a_turntable_drags_by_torsion() {
     let mut world = World::new();
@@ -180,15 +182,16 @@ fn a_turntable_drags_by_torsion() {
         let angle = 0.01 * f64::from(k);
         let report = system.step(&mut state, &[angle], &params(Cone::Round), &mut work).unwrap();
         turned = report.v[3];
-        // 1 rad/s needs I omega/h = 0.4 N·m, and 0.2 are there once the ball is on its boundary layer
+        // 1 rad/s would need I omega/h = 0.4 N·m; only 0.2 N·m act, once the ball is on its
+        // boundary layer
         assert!(k < 9 || (report.contacts[0].spin_torque.abs() - 0.2).abs() < 2e-3);
         assert!((report.effort[0] - report.contacts[0].spin_torque.abs()).abs() < 1e-9);
     }
     assert!((turned - 0.5).abs() < 5e-3, "{turned}");
 }
 
-/// A plate on three feet holds `mu m g R` with round cones and turns above; axis-aligned pyramids
-/// give way earlier.
+/// A plate on three feet resists rotation up to `mu m g R` with round cones; axis-aligned pyramids
+/// resist less.
 #[test]
 fn a_plate_on_three_feet_holds_what_round_cones_allow() {
     let holds = |inertia: Inertia, cone: Cone, torque: f64| {
@@ -205,7 +208,7 @@ fn a_plate_on_three_feet_holds_what_round_cones_allow() {
         let input = wrench(Vec3::ZERO, Vec3::Z * torque);
         match system.step_with(&mut state, &input, &params, &mut system.create_workspace()) {
             Ok(report) => report.v.iter().all(|v| v.abs() < 1e-9),
-            // without mass nothing stops a plate that turns
+            // a massless plate that rotates has no next state
             Err(StepError::Unsupported { .. }) => false,
             Err(e) => panic!("{e}"),
         }
@@ -216,7 +219,7 @@ fn a_plate_on_three_feet_holds_what_round_cones_allow() {
     }
 }
 
-/// Without torsional friction a row about the normal does not exist: the step is the same to the bit.
+/// Without torsional friction there is no row about the normal: the step is bit-identical.
 #[test]
 fn no_torsion_changes_nothing() {
     for cone in CONES {
@@ -234,7 +237,7 @@ fn no_torsion_changes_nothing() {
     }
 }
 
-/// A body that cannot turn has no torsional rows.
+/// A body that cannot rotate has no torsional rows.
 #[test]
 fn a_body_on_slides_has_no_torsion() {
     let mut world = World::new();
@@ -250,7 +253,7 @@ fn a_body_on_slides_has_no_torsion() {
     assert_eq!(report.contacts[0].spin_torque, 0.0);
 }
 
-/// The patch's torque is that of an even pressure on a disc: `∫ mu p r dA = 2/3 mu N R`.
+/// A patch radius gives the torque of uniform pressure on a disc: `∫ mu p r dA = 2/3 mu N R`.
 #[test]
 fn coefficients_of_a_pair_follow_from_its_surfaces() {
     let system = |exceptions: Vec<FrictionException>| {
@@ -299,12 +302,14 @@ fn an_impossible_coefficient_is_refused_by_name() {
     }
 }
 
-/// Spin torque that a flat body of weight 1 N resists with, over `mu`, in m: the mean distance of its area from its centre.
+/// Spin torque of a flat body of weight 1 N, divided by `mu`, in m: the mean distance of its area
+/// from its centre.
 fn spin_radius(shapes: &[(Shape, [f64; 3])], formulation: Formulation) -> f64 {
     spin_radius_on(0.0, shapes, formulation)
 }
 
-/// Spin radius of a flat body on a foundation of this modulus, in N/m³; 0 for rigid contact.
+/// Spin radius, in m, of a flat body on a foundation with the given modulus, in N/m³; 0 for rigid
+/// contact.
 fn spin_radius_on(foundation: f64, shapes: &[(Shape, [f64; 3])], formulation: Formulation) -> f64 {
     let mu = 0.4;
     let resists = |torque: f64| {
@@ -339,7 +344,8 @@ fn spin_radius_on(foundation: f64, shapes: &[(Shape, [f64; 3])], formulation: Fo
     holds
 }
 
-/// Closed forms of uniform pressure: `2/3 R` of a disc, `0.3826 a` of a square, of two bars nearly their distance.
+/// Closed forms for uniform pressure: `2/3 R` for a disc, `0.3826 a` for a square, about half the
+/// distance of two bars.
 #[test]
 fn areas_resist_spinning_as_under_uniform_pressure() {
     let disc = [(Shape::Cylinder { radius: 0.05, half_length: 0.01 }, [0.0; 3])];
@@ -349,7 +355,7 @@ fn areas_resist_spinning_as_under_uniform_pressure() {
         assert!((of_disc / (2.0 / 3.0 * 0.05) - 1.0).abs() < 0.01, "{formulation:?} {of_disc}");
         let of_square = spin_radius(&square, formulation);
         assert!((of_square / (0.3826 * 0.09) - 1.0).abs() < 0.01, "{formulation:?} {of_square}");
-        // two bars: halves of the load at 0.04 m, each with the spin radius of its own area beside it
+        // two bars: half the load at 0.04 m each, plus the spin radius of each bar's own area
         let bars =
             [-0.04, 0.04].map(|x| (Shape::Box { half: [0.005, 0.005, 0.01] }, [x, 0.0, 0.0]));
         let of_bars = spin_radius(&bars, formulation);
@@ -358,8 +364,8 @@ fn areas_resist_spinning_as_under_uniform_pressure() {
     }
 }
 
-/// A ring is a body of parts: `2/3 (R³ − r³)/(R² − r²)`. Of a thin one parts are areas; in a wide one pressure matters within each
-/// part, which a foundation tells.
+/// A ring made of parts has the spin radius `2/3 (R³ − r³)/(R² − r²)`. For a thin ring each part is
+/// one area. For a wide ring the pressure within a part matters, which a foundation models.
 #[test]
 fn a_ring_of_parts_resists_spinning_as_a_ring() {
     let n = 12;
@@ -371,7 +377,7 @@ fn a_ring_of_parts_resists_spinning_as_a_ring() {
                 let angle = std::f64::consts::TAU * f64::from(k) / f64::from(n);
                 Vec3::new(r * angle.cos(), r * angle.sin(), z)
             };
-            // polygons of the area of both circles
+            // polygons with the areas of both circles
             let wide = std::f64::consts::TAU / f64::from(n);
             let stretch = (wide / wide.sin()).sqrt();
             let corners: Vec<Vec3> = [outer, inner]
@@ -390,9 +396,9 @@ fn a_ring_of_parts_resists_spinning_as_a_ring() {
     }
 }
 
-/// A finger that turns a flat body pushes it about the centre that the ellipsoid limit surface says (Lynch, Maekawa and Tanie
-/// 1992): for a push along the normal at an offset `r` from the centre of friction, `ω/v = r/(c² + r²)`. Friction is low, so that
-/// the push hardly shifts the centre of pressure.
+/// A finger that rotates a flat body pushes it about the centre given by the ellipsoidal limit
+/// surface (Lynch, Maekawa and Tanie 1992): `ω/v = r/(c² + r²)` for a push along the normal at an
+/// offset `r` from the centre of friction. Low friction keeps the centre of pressure nearly fixed.
 #[test]
 fn a_pushed_square_turns_about_the_centre_of_the_limit_surface() {
     let square = (Shape::Box { half: [0.045, 0.045, 0.01] }, 0.045, 0.3826 * 0.09);
@@ -416,14 +422,15 @@ fn a_pushed_square_turns_about_the_centre_of_the_limit_surface() {
             let mut state = State::at_rest(0.0, vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]);
             let mut work = system.create_workspace();
             let report = system.step(&mut state, &[1e-5], &params, &mut work).unwrap();
-            // the finger's speed is 0.01 m/s; without friction of its own it slides along the side
+            // the finger moves at 0.01 m/s and, without friction, slides along the side
             let (turn, want) = (-report.v[3] / 0.01, r / (c * c + r * r));
             assert!((turn / want - 1.0).abs() < 0.01, "{r}: {turn} {want}");
         }
     }
 }
 
-/// A coefficient of 0, which says nothing, leaves a flat contact the torque of its area.
+/// A coefficient `mu_spin` of 0 means that none is given: a flat contact then has the torque of its
+/// area.
 #[test]
 fn no_torsional_friction_of_a_pair_is_that_of_its_area() {
     let square = Shape::Box { half: [0.045, 0.045, 0.01] };

@@ -1,9 +1,9 @@
-//! The program, and folders for what it writes.
+//! Access to the program, and temporary folders for its output.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// The folder that holds `scenes/`, where the program runs.
+/// Root folder of the repository, which contains `scenes/`. The program runs there.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -16,7 +16,7 @@ pub fn quasistep(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// A folder of its own for each test, gone afterwards.
+/// A temporary folder for one test, removed at the end.
 pub struct Folder(pub PathBuf);
 
 impl Folder {

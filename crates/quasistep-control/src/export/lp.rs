@@ -1,16 +1,16 @@
-//! LP format, as CPLEX, Gurobi and SCIP read it.
+//! LP format, as read by CPLEX, Gurobi and SCIP.
 
 use super::{Program, Row, Sense};
 use std::fmt::Write as _;
 
-/// Most terms on a line: readers of the format stop at 255 characters.
+/// Largest number of terms per line: readers of the format stop at 255 characters.
 const TERMS: usize = 6;
 
 struct Text {
     lp: String,
-    /// Terms on this line.
+    /// Number of terms on the current line.
     terms: usize,
-    /// No term of the expression yet.
+    /// True if the expression has no term yet.
     first: bool,
 }
 
@@ -20,14 +20,14 @@ impl Text {
         let _ = self.lp.write_fmt(words);
     }
 
-    /// ` + 2.5 name`, on a new line now and then.
+    /// Writes a term such as ` + 2.5 name`, with line breaks where needed.
     fn term(&mut self, value: f64, name: std::fmt::Arguments<'_>) {
         if self.terms == TERMS {
             self.lp.push_str("\n ");
             self.terms = 0;
         }
         self.terms += 1;
-        // some readers take no plus in front
+        // no plus sign before the first term: some readers reject it
         let sign = match (value < 0.0, std::mem::take(&mut self.first)) {
             (true, _) => " -",
             (false, true) => "",
@@ -53,7 +53,7 @@ impl Program {
         out.lp.push_str(" + [");
         out.first = true;
         for &(i, j, value) in &self.quadratic {
-            // the format halves what stands in brackets
+            // the format halves the expression in brackets
             if i == j {
                 out.term(2.0 * value, format_args!("{}^2", name(i)));
             } else {

@@ -1,8 +1,9 @@
-//! The program of a plan as a file for commercial and academic solvers, with a quadratic objective: LP or MPS.
+//! Writes the program of a plan, with its quadratic objective, as a file for commercial and
+//! academic solvers: LP or MPS.
 //!
-//! Nothing is condensed or reduced here: states, inputs and all of `gamma` stay variables, as in
-//! MpcNote (11), so that whoever reads the file sees the note's problem. Only pairs that reachability
-//! rules out are missing.
+//! Nothing is condensed or eliminated: states, inputs and all of `gamma` are variables, as in
+//! MpcNote (11), so that the file shows the problem of the note. Only pairs that cannot act within
+//! the horizon are left out.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -18,18 +19,19 @@ use crate::problem::Problem;
 use crate::problem::Relax;
 use crate::reach::{StepReach, combine, contribution};
 
-/// How complementarity is written.
+/// Form in which complementarity is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integers {
-    /// Special ordered sets of type 1: of a row and its `gamma` one is 0.
+    /// Special ordered sets of type 1: of a row and its `gamma`, at most one is nonzero.
     Sos1,
-    /// MpcNote (11): a binary per pair. Each M is its own, found from the hard bounds by intervals.
+    /// MpcNote (11): one binary per pair. Each M is computed separately from the hard bounds by
+    /// interval arithmetic.
     BigM,
-    /// A binary per pair says which of the two is 0, by indicator constraints: no bound is needed.
+    /// Indicator constraints: a binary per pair selects which of the two is 0. No bound is needed.
     Indicator,
 }
 
-/// Formats that hold a quadratic objective.
+/// File formats with a quadratic objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFormat {
     /// [`Mpc::export_lp`].
@@ -38,25 +40,27 @@ pub enum FileFormat {
     Mps,
 }
 
-/// One complementarity pair of the file.
+/// A complementarity pair of the file.
 struct Pair {
     gamma: usize,
-    /// Largest `gamma` and row that any plan worth having needs.
+    /// Upper bounds of `gamma` and of its row over all plans that may be optimal.
     most: [f64; 2],
 }
 
 impl Mpc {
-    /// The problem from `x0` in LP format, as [`plan`](Self::plan) solves it: where no plan keeps all soft bounds, with
-    /// their violations at a price, else with all bounds as hard ones. A search tells which.
+    /// Writes the problem from `x0` in LP format, as [`plan`](Self::plan) solves it. A search first
+    /// finds whether a plan satisfies all soft bounds. If so, the file has them as hard bounds.
+    /// Otherwise it has a variable with a price for each violation.
     ///
     /// Variables are `x1_0` (state 0 at step 1), `u0_0`, `g1_3` (entry 3 of `gamma` at the end of
-    /// the first step), `w1_3` (its row) and `z1_3`; `one` is 1 and carries the constant of the cost; `sxl1_0` is by how
-    /// much `x1_0` falls below its soft bound, `sxu1_0` above, `su…` and `sr…` are those of inputs and their changes.
-    /// `warm` is the plan of the step before, for bounds on changes of inputs.
+    /// the first step), `w1_3` (its row) and `z1_3` (its binary). `one` is fixed to 1 and carries
+    /// the constant of the cost. `sxl1_0` is the violation of the lower soft bound of `x1_0`,
+    /// `sxu1_0` that of the upper one; `su…` and `sr…` are those of inputs and their changes.
+    /// `warm` is the plan of the last step, which bounds on changes of inputs need.
     ///
     /// # Errors
     ///
-    /// `x0` does not fit; or for [`Integers::BigM`] an impulse that nothing bounds
+    /// `x0` does not fit the problem, or for [`Integers::BigM`] an impulse has no bound
     /// ([`ProblemError::NoBigM`]).
     pub fn export_lp(
         &mut self,
@@ -67,8 +71,8 @@ impl Mpc {
         Ok(self.export(x0, warm, integers)?.to_lp())
     }
 
-    /// What [`export_lp`](Self::export_lp) writes, in free MPS format, with the sections `QUADOBJ`, and `SOS` or
-    /// `INDICATORS` where they are needed.
+    /// Writes the problem of [`export_lp`](Self::export_lp) in free MPS format, with the section
+    /// `QUADOBJ`, and `SOS` or `INDICATORS` where needed.
     ///
     /// # Errors
     ///
@@ -109,7 +113,7 @@ impl Mpc {
     }
 }
 
-/// Pairs of one step that can act.
+/// Complementarity pairs of one step that can act.
 fn step_pairs(
     problem: &Problem,
     r: &Reduced,
@@ -138,7 +142,7 @@ fn step_pairs(
                 pairs.push(Pair { gamma, most: [most, row(i).1.max(0.0)] });
             }
             Unit::Contact { row: i, contact, .. } => {
-                // lambda need not exceed |v_t|, nor its rows twice that
+                // lambda need not exceed |v_t|, and its rows need not exceed twice that
                 let v_t = row(i + 1);
                 let speed = v_t.0.abs().max(v_t.1.abs());
                 let friction = contact.mu * most;
@@ -163,7 +167,7 @@ fn step_pairs(
     }
 }
 
-/// A variable.
+/// A variable of the file.
 struct Column {
     name: String,
     lower: f64,
@@ -178,32 +182,32 @@ enum Sense {
     Equal,
 }
 
-/// A constraint; terms are columns and their coefficients.
+/// A constraint of the file. Terms are columns and their coefficients.
 struct Row {
     name: String,
     terms: Vec<(usize, f64)>,
     sense: Sense,
     level: f64,
-    /// It only holds where this binary has this value.
+    /// Indicator: the row holds only if this binary has this value.
     only_if: Option<(usize, bool)>,
 }
 
-/// What both formats write.
+/// The program, as both formats write it.
 #[derive(Default)]
 struct Program {
     columns: Vec<Column>,
     rows: Vec<Row>,
     linear: Vec<(usize, f64)>,
-    /// Coefficients of products of columns `i ≥ j`.
+    /// Coefficients of products of two columns `i ≥ j`.
     quadratic: Vec<(usize, usize, f64)>,
     /// Special ordered sets of type 1.
     sets: Vec<(String, [usize; 2])>,
-    /// Some bounds may be violated at a price.
+    /// True if some bounds may be violated at a price.
     relaxed: bool,
 }
 
 impl Program {
-    /// What stands at the head of a file.
+    /// Title in the head of the file.
     fn title(&self) -> &'static str {
         if self.relaxed {
             "contact-implicit MPC, MpcNote (10); no plan keeps all soft bounds: a violation s costs weight (s + s^2)"
@@ -213,12 +217,12 @@ impl Program {
     }
 }
 
-/// First columns of a step.
+/// Index of the first column of each group of a step.
 #[derive(Clone, Copy)]
 struct Places {
     u: usize,
     x: usize,
-    /// One pair after another: `g`, `w`, and `z` if there is one.
+    /// Columns of the pairs, one pair after another: `g`, `w`, and `z` if it exists.
     pairs: usize,
 }
 
@@ -232,7 +236,7 @@ struct Writer<'a> {
     program: Program,
 }
 
-/// The column that is 1.
+/// Index of the column that is fixed to 1.
 const ONE: usize = 0;
 
 impl<'a> Writer<'a> {
@@ -267,7 +271,7 @@ impl<'a> Writer<'a> {
                 }
             }
             for Pair { gamma, most } in pairs {
-                // bounds that hold anyway: readers make more of ordered sets whose members have them
+                // redundant bounds: solvers exploit bounds of members of ordered sets
                 push(format!("g{}_{gamma}", k + 1), 0.0, most[0], false);
                 push(format!("w{}_{gamma}", k + 1), 0.0, most[1], false);
                 if integers != Integers::Sos1 {
@@ -280,7 +284,7 @@ impl<'a> Writer<'a> {
         Self { problem, x0, pairs, integers, relax, places, program }
     }
 
-    /// Columns of `g`, `w` and `z` of a pair; `z` only where there is one.
+    /// Columns `g`, `w` and `z` of a pair; `z` is valid only if the form has binaries.
     fn pair(&self, k: usize, index: usize) -> [usize; 3] {
         let width = if self.integers == Integers::Sos1 { 2 } else { 3 };
         let first = self.places[k].pairs + width * index;
@@ -313,7 +317,7 @@ impl<'a> Writer<'a> {
         self.program.linear.push((ONE, constant));
     }
 
-    /// `vᵀ M v` of neighbouring columns.
+    /// Adds `vᵀ M v` for `n` consecutive columns.
     fn write_square(&mut self, M: &[f64], n: usize, first: usize) {
         for i in 0..n {
             for j in 0..=i {
@@ -330,7 +334,7 @@ impl<'a> Writer<'a> {
         self.program.rows.push(Row { name, terms, sense, level, only_if: None });
     }
 
-    /// Dynamics, rows of the pairs, and what says that one of each pair is 0.
+    /// Writes the dynamics of step `k`, the rows of its pairs, and the complementarity conditions.
     fn write_step(&mut self, k: usize) {
         let p = self.problem;
         let (n, m, g) = (p.n_x(), p.n_u(), p.models[0].n_gamma);

@@ -1,4 +1,5 @@
-//! Free MPS format, with the quadratic objective, sets and indicators as CPLEX introduced them and others read them.
+//! Free MPS format with quadratic objective, ordered sets and indicators, in the extension
+//! introduced by CPLEX.
 
 use super::{Program, Sense};
 use std::fmt::Write as _;
@@ -39,7 +40,7 @@ impl Program {
                 put(format_args!(" M{marks} 'MARKER' '{mark}'\n"));
                 marks += 1;
             }
-            // a column stands here even if nothing but a bound, a square or a set mentions it
+            // a column must be listed even if only a bound, a quadratic term or a set uses it
             if entries.is_empty() {
                 put(format_args!(" {} cost 0\n", column.name));
             }
@@ -72,7 +73,7 @@ impl Program {
                 }
             }
         }
-        // readers want the sets before the squares
+        // readers expect the sets before the quadratic terms
         if !self.sets.is_empty() {
             put(format_args!("SOS\n"));
         }

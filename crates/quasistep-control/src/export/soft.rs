@@ -1,4 +1,4 @@
-//! Soft bounds in a file: a violation is a variable that joins the bound's row and the cost.
+//! Soft bounds in a file: a violation is a variable in the bound's row and in the cost.
 
 use super::{Column, Sense, Writer};
 use crate::mpc::{Mpc, MpcSettings, Search};
@@ -7,12 +7,13 @@ use crate::problem::Limits;
 use crate::problem::Relax;
 
 impl Mpc {
-    /// What [`plan`](Self::plan) relaxes from here: the soft bounds, if it is proven that no plan keeps them all.
+    /// Relaxation that [`plan`](Self::plan) uses from `x0`: the soft bounds if they are proven
+    /// infeasible, otherwise none.
     pub(super) fn needed_relaxation(&mut self, x0: &[f64], warm: Option<&Plan>) -> Relax {
         if !self.has_soft_bounds() {
             return Relax::Nothing;
         }
-        // with a gap this wide the first plan is good enough
+        // with a gap this large, the first plan ends the search
         let any = MpcSettings { absolute_gap: f64::MAX, search: Search::Global, ..self.settings };
         let own = std::mem::replace(&mut self.settings, any);
         let plan = self.search(x0, warm, Relax::Nothing, &mut || false);
@@ -22,7 +23,7 @@ impl Mpc {
 }
 
 impl Writer<'_> {
-    /// Rows of the soft bounds on the input of step `k` and the state after it.
+    /// Writes rows of the soft bounds on the input of step `k` and on the state after it.
     pub(super) fn write_soft_bounds(&mut self, k: usize) {
         let problem = self.problem;
         let (bounds, places) = (&problem.bounds, self.places[k]);
@@ -38,7 +39,7 @@ impl Writer<'_> {
                         continue;
                     }
                     let name = format!("{letter}{side}{step}_{i}");
-                    // hard ones are bounds of their column
+                    // hard bounds are bounds of their column
                     if let Some(slack) = self.slack(limits, format!("s{name}"), sense) {
                         self.push_row(name, vec![(first + i, 1.0), slack], sense, level);
                     }
@@ -47,7 +48,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The term of a violation in its row, the violation being a new column with its price; none where `limits` hold.
+    /// Adds a column for the violation of a bound, with its price, and returns its term in the
+    /// bound's row; `None` if `limits` are hard.
     pub(super) fn slack(
         &mut self,
         limits: &Limits,

@@ -1,5 +1,6 @@
-//! The closed loop of a scene, from its `mpc` section to files: scene and controller know nothing of one another,
-//! here they meet. The figures of MpcNote and `quasistep mpc` run the same loop.
+//! Runs the closed loop of a scene from its `mpc` section and writes its files. The crates for
+//! scenes and for control do not depend on one another; this module connects them. The figures of
+//! MpcNote and `quasistep mpc` run this loop.
 
 #![allow(non_snake_case)] // letters of MpcNote
 
@@ -17,18 +18,18 @@ use quasistep_record::{Finish, Recording};
 use quasistep_scene::{ControlModel, ControlSection, Scene};
 use std::ops::ControlFlow;
 
-/// A closed loop that has ended.
+/// Results of a closed loop that has ended.
 #[derive(Clone, Debug)]
 pub struct LoopRun {
-    /// Every step, from 0.
+    /// All steps, from step 0.
     pub steps: Vec<LoopStep>,
-    /// CPU time of each step in ns: look, plan, move.
+    /// CPU time of each step, in ns, for measuring, planning and moving.
     pub cpu_ns: Vec<u64>,
     /// Positions and velocities after the last step.
     pub x_end: Vec<f64>,
-    /// What the scene did.
+    /// Recording of the scene's motion.
     pub recording: Recording,
-    /// Why it ended early.
+    /// Error that ended the loop early.
     pub stopped: Option<LoopError>,
     /// Names of the dofs, in the order of the state.
     pub dofs: Vec<String>,
@@ -36,18 +37,18 @@ pub struct LoopRun {
     pub inputs: Vec<String>,
     /// Names of the bodies of each contact in `mpc.csv`.
     pub contacts: Vec<[String; 2]>,
-    /// Wanted state; of a trajectory the one at its end.
+    /// Goal state; for a trajectory, its last state.
     pub goal: Vec<f64>,
-    /// Wanted states from the start on, the last of them from then on.
+    /// Goal states from the start on; the last one is repeated.
     pub trajectory: Vec<Vec<f64>>,
-    /// Entries of the state whose distance to the goal costs something.
+    /// True for entries of the state whose distance from the goal has a cost.
     pub weighed: Vec<bool>,
     /// Duration of a step, in s.
     pub time_step: f64,
     slots: table::Slots,
 }
 
-/// The task that a section describes.
+/// The control task that a section describes.
 pub fn task(section: &ControlSection) -> Task {
     let both = |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().chain(b).copied().collect() };
     let w = &section.weights;
@@ -92,21 +93,21 @@ pub fn task(section: &ControlSection) -> Task {
     }
 }
 
-/// What the first plan of a scene is made of.
+/// Preview of a scene's first plan.
 ///
 /// # Errors
 ///
-/// A loop that cannot begin.
+/// The loop cannot start.
 pub fn outlook(scene: &Scene, section: &ControlSection) -> Result<Outlook, LoopError> {
     let (start, params) = (scene.start.clone(), scene.params.clone());
     ClosedLoop::new(&scene.system, start, params, task(section))?.outlook()
 }
 
-/// The first plan of a scene as a file for other solvers.
+/// Writes the problem of a scene's first plan as a file for other solvers.
 ///
 /// # Errors
 ///
-/// A loop that cannot begin, or big-M where nothing bounds an impulse.
+/// The loop cannot start, or big-M is requested and an impulse has no bound.
 pub fn export(
     scene: &Scene,
     section: &ControlSection,
@@ -117,12 +118,12 @@ pub fn export(
     ClosedLoop::new(&scene.system, start, params, task(section))?.export(format, integers)
 }
 
-/// Runs the closed loop of a scene; `clock` is the CPU time of this thread in ns, `observer` sees every step
-/// and may end the loop.
+/// Runs the closed loop of a scene. `clock` returns the CPU time of this thread in ns. `observer`
+/// is called after every step and may end the loop.
 ///
 /// # Errors
 ///
-/// A loop that cannot begin; nothing was run. What ends it later is in [`LoopRun::stopped`].
+/// The loop cannot start. A later error is in [`LoopRun::stopped`].
 pub fn run(
     scene: &Scene,
     section: &ControlSection,
@@ -189,7 +190,7 @@ pub fn run(
 }
 
 impl LoopRun {
-    /// Steps whose plan is proven optimal.
+    /// Number of steps with a plan that is proven optimal.
     pub fn proven(&self) -> usize {
         self.steps.iter().filter(|s| s.plan.status == PlanStatus::Optimal).count()
     }
@@ -199,17 +200,17 @@ impl LoopRun {
         self.steps.iter().map(|s| s.plan.cost).collect()
     }
 
-    /// Largest gap of all plans.
+    /// Largest optimality gap of all plans.
     pub fn worst_gap(&self) -> f64 {
         self.steps.iter().fold(0.0, |m, s| m.max(s.plan.gap()))
     }
 
-    /// Largest distance between where a plan saw the scene after its first step and where it was, in m or rad.
+    /// Largest prediction error of a planned first step, in m or rad.
     pub fn worst_prediction_error(&self) -> f64 {
         self.steps.iter().fold(0.0, |m, s| m.max(s.prediction_error()))
     }
 
-    /// Median and most nodes of a search.
+    /// Median and largest number of nodes of a search.
     pub fn nodes(&self) -> (u64, u64) {
         let mut nodes: Vec<u64> = self.steps.iter().map(|s| s.plan.nodes).collect();
         nodes.sort_unstable();
@@ -223,18 +224,19 @@ impl LoopRun {
         (at_share(&ns, 0.5) as f64 * 1e-6, at_share(&ns, 0.99) as f64 * 1e-6)
     }
 
-    /// Normal impulses of a contact of `mpc.csv`, from 0, over the steps, in N·s.
+    /// Normal impulses of contact `contact` of `mpc.csv`, from 0, one per step, in N·s.
     pub fn normal_impulses(&self, contact: usize) -> Vec<f64> {
         self.slots.column(&self.steps, contact, |c| c.normal)
     }
 
-    /// Friction impulses of a contact: signed along its tangent in the plane, else their size.
+    /// Friction impulses of a contact, one per step, in N·s: signed along the tangent of a planar
+    /// contact, otherwise magnitudes.
     pub fn friction_impulses(&self, contact: usize) -> Vec<f64> {
         self.slots.column(&self.steps, contact, friction)
     }
 }
 
-/// The value at a share of a sorted list; 0 of none.
+/// Quantile of a sorted list; 0 for an empty list.
 fn at_share(sorted: &[u64], share: f64) -> u64 {
     let place = (share * sorted.len() as f64) as usize;
     sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0)

@@ -1,13 +1,13 @@
-//! Pictures of a closed loop, as in MpcNote Figures 2 to 4.
+//! Plots of a closed loop, as in MpcNote Figures 2 to 4.
 
 use super::LoopRun;
 use quasistep_view::plot::{Axis, Figure, Line, Marker, PALETTE, Panel, Series};
 
-/// More curves than this in a panel tell nobody anything.
+/// Largest number of curves in a panel; more would not be readable.
 const PER_PANEL: usize = 10;
 
 impl LoopRun {
-    /// Figures by file name: `impulses.svg`, `state.svg`, `inputs.svg`, `cost.svg`.
+    /// All plots by file name: `impulses.svg`, `state.svg`, `inputs.svg`, `cost.svg`.
     pub fn figures(&self, title: &str) -> Vec<(&'static str, Figure)> {
         if self.steps.is_empty() {
             return Vec::new();
@@ -48,14 +48,15 @@ impl LoopRun {
         ]
     }
 
-    /// Normal and friction impulses of the contacts that ever carry one: Figures 2 and 3.
+    /// Normal and friction impulses of the contacts that carry one in some step: MpcNote Figures 2
+    /// and 3.
     pub(crate) fn impulse_figure(&self, figure: Figure) -> Figure {
         let mut normal = Panel::new(step_axis(), Axis::linear("contact impulse (N·s)"));
         let mut friction = Panel::new(step_axis(), Axis::linear("friction impulse (N·s)"));
         let mut drawn = 0;
         for (i, [a, b]) in self.contacts.iter().enumerate() {
             let c = self.normal_impulses(i);
-            // what never touches is in the legend only if there is room for it
+            // contacts without impulses are drawn only if there is room in the legend
             let silent = c.iter().all(|c| *c == 0.0);
             if drawn == PER_PANEL || (silent && self.contacts.len() > 3) {
                 continue;
@@ -70,7 +71,7 @@ impl LoopRun {
 
     fn cost_figure(&self, figure: Figure) -> Figure {
         let bounds: Vec<f64> = self.steps.iter().map(|s| s.plan.bound).collect();
-        // a gap of nothing has no logarithm: rounding of the cost is the least that can be told
+        // a logarithmic axis needs positive gaps: use the rounding of the cost as the smallest
         let gap = |s: &quasistep_control::LoopStep| s.plan.gap().max(f64::EPSILON * s.plan.cost);
         let gaps: Vec<f64> = self.steps.iter().map(gap).collect();
         let nodes: Vec<f64> = self.steps.iter().map(|s| s.plan.nodes as f64).collect();
@@ -101,7 +102,7 @@ pub(crate) fn step_axis() -> Axis {
     Axis::linear("step k")
 }
 
-/// `model` for a model of one body.
+/// Shortens a body's name to its model if the model has one body.
 fn short(body: &str) -> &str {
     match body.split_once('/') {
         Some((model, link)) if model == link => model,

@@ -1,14 +1,15 @@
-//! `mpc.csv`: one row per step, named as in MpcNote.
+//! Table `mpc.csv`: one row per step, with the names of MpcNote.
 
 use super::LoopRun;
 use quasistep_control::{LoopContact, LoopStep};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Columns of contacts that come and go: one slot per pair of shapes and point on it.
+/// Column slots for contacts that appear and disappear: one slot per pair of shapes and point of
+/// the pair.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// `(geom_a, geom_b, number on the pair)` → tangential impulses.
+    /// Slots: `(geom_a, geom_b, number within the pair)` → number of tangential impulses.
     tangents: BTreeMap<(usize, usize, usize), usize>,
 }
 
@@ -28,7 +29,7 @@ impl Slots {
         self.tangents.keys().map(|&(a, b, _)| (a, b))
     }
 
-    /// A number of one slot over the steps; zero where the contact is not there.
+    /// One quantity of a slot over all steps; zero where the contact does not exist.
     pub fn column(
         &self,
         steps: &[LoopStep],
@@ -43,7 +44,7 @@ impl Slots {
     }
 }
 
-/// Contacts with their slots: they are sorted by pair.
+/// Contacts with their slots. Contacts are sorted by pair.
 fn keyed(contacts: &[LoopContact]) -> impl Iterator<Item = ((usize, usize, usize), &LoopContact)> {
     let mut last = (usize::MAX, usize::MAX, 0);
     contacts.iter().map(move |c| {
@@ -54,7 +55,7 @@ fn keyed(contacts: &[LoopContact]) -> impl Iterator<Item = ((usize, usize, usize
 }
 
 impl LoopRun {
-    /// Columns of `mpc.csv` and what they hold; the same letters as in MpcNote.
+    /// Columns of `mpc.csv`: name and description, with the letters of MpcNote.
     pub fn columns(&self) -> Vec<(String, String)> {
         let mut columns = vec![("k".to_owned(), "step".to_owned())];
         let mut push = |name: String, what: String| columns.push((name, what));
@@ -88,7 +89,7 @@ impl LoopRun {
         columns
     }
 
-    /// The text of `mpc.csv`.
+    /// Text of `mpc.csv`.
     pub fn csv(&self) -> String {
         let names: Vec<String> = self.columns().into_iter().map(|(name, _)| name).collect();
         let mut text = names.join(",");

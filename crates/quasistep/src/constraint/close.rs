@@ -1,4 +1,4 @@
-//! Where a configuration is off its constraints, the nearest one that is on them.
+//! Projects a configuration that violates its constraints to the nearest one that satisfies them.
 
 use super::reduce::Reduction;
 use super::rows::{MOST_ROWS, size};
@@ -8,39 +8,43 @@ use crate::params::StepParams;
 use crate::system::{Role, System};
 use quasistep_model::{JointKind, Kinematics};
 
-/// Newton's method doubles the digits of each step near an answer, and shortens its steps far from one.
+/// Largest number of steps of Newton's method. Near a solution each step doubles the number of
+/// correct digits; far from one, steps are shortened.
 const MOST_STEPS: usize = 200;
-/// Errors that are left as they are, in m and rad: the next step recovers them.
+/// Errors up to this, in m and rad, are left as they are. The next step recovers them.
 const SMALL: f64 = 1e-9;
-/// Errors that rounding leaves, in m and rad.
+/// Errors at the level of rounding, in m and rad.
 const EXACT: f64 = 1e-14;
-/// Motion that is told, in m or rad.
+/// Smallest motion of a dof that is reported, in m or rad.
 const TOLD: f64 = 1e-6;
-/// Least share of a step that is tried, a power of two.
+/// Smallest factor by which the line search shortens a step, a power of two.
 const LEAST_SHARE: f64 = 1.0 / 1024.0;
-/// Longest step of a dof, in m or rad: rows are those of where it begins.
+/// Longest step of a dof, in m or rad. The linearised rows are valid only near the start of the
+/// step.
 const LONGEST: f64 = 0.5;
-/// Damping of dependent rows, as a share of the largest entry of `G Gᵀ`.
+/// Damping of dependent rows, relative to the largest entry of `G Gᵀ`.
 const DAMPING: f64 = 1e-12;
 
-/// A free body is not put elsewhere by more than this, in m or rad: that is motion, which steps give it.
+/// Largest displacement of a free body, in m or rad. Larger errors are closed by steps.
 const FAR: f64 = 0.01;
 
-/// What [`System::close`] did.
+/// Result of [`System::close`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closing {
-    /// Largest error before of what was closed, in m or rad.
+    /// Largest error before closing, in m or rad, of the constraints that were closed.
     pub before: f64,
-    /// Largest error after of what was closed.
+    /// Largest error after closing, in m or rad, of the constraints that were closed.
     pub after: f64,
-    /// Dofs that moved by more than 1e-6, by name, with how far, in m or rad; the farthest first.
+    /// Names of the dofs that moved by more than 1e-6, each with its displacement in m or rad,
+    /// largest first.
     pub moved: Vec<(String, f64)>,
-    /// Constraints that are left open, with how far they are off, in m or rad: free bodies would have to be put elsewhere by
-    /// more than 0.01, or driven joints. Steps close them, at [`StepParams::max_recovery_speed`] at the most.
+    /// Constraints left open, each with its error in m or rad. Closing them would displace a free
+    /// body by more than 0.01, or move driven joints. Steps close them at a speed of at most
+    /// [`StepParams::max_recovery_speed`].
     pub open: Vec<(String, f64)>,
 }
 
-/// Passive and driven joints cannot bring constraints together.
+/// No motion of passive and driven joints satisfies the constraints.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "constraint{} {}: no motion of its joints closes {} from this start; {off:.2e} (m or rad) is left",
@@ -51,22 +55,26 @@ pub struct Closing {
 pub struct NotClosed {
     /// Names of the constraints that stay open.
     pub names: Vec<String>,
-    /// Largest error that is left, in m or rad.
+    /// Largest remaining error, in m or rad.
     pub off: f64,
 }
 
 impl System {
-    /// Moves passive joints to where all constraints hold, as little as may be (steps of least norm of Newton's method),
-    /// within their limits. What would move a free body far, or takes driven joints, is left to the steps
-    /// ([`Closing::open`]). `None` if all hold to 1e-9 already: `q` is left alone then.
+    /// Moves passive joints to the nearest configuration that satisfies all constraints within
+    /// joint limits, by least-norm steps of Newton's method.
+    ///
+    /// Constraints that would displace a free body far, or require driven joints to move, are left
+    /// to the steps ([`Closing::open`]). Returns `None`, with `q` unchanged, if all errors are at
+    /// most 1e-9.
     ///
     /// # Errors
     ///
-    /// Constraints that no motion of passive and driven joints closes to 1e-5 m or rad; `q` is left alone.
+    /// No motion of passive and driven joints reduces the errors to 1e-5 m or rad; `q` is
+    /// unchanged.
     ///
     /// # Panics
     ///
-    /// If `q` is shorter than the model's.
+    /// If `q` is shorter than the model's configuration.
     pub fn close(&self, q: &mut [f64]) -> Result<Option<Closing>, NotClosed> {
         let mut kin = self.model.create_kinematics();
         let mut closing = Closing { before: 0.0, after: 0.0, moved: Vec::new(), open: Vec::new() };
@@ -92,7 +100,7 @@ impl System {
                 closed = trial;
                 continue;
             }
-            // is it closed by driven joints?
+            // check whether driven joints could close it
             if !(after <= CLOSED) {
                 trial.clone_from(&closed);
                 self.close_group(group, true, &mut kin, &mut trial);
@@ -106,7 +114,7 @@ impl System {
                 let own = group.constraints.iter().map(off);
                 closing.open.extend(own.filter(|(_, off)| *off > CLOSED));
             } else {
-                // written so that NaN is refused
+                // written so that NaN fails
                 let open = group.constraints.iter();
                 let open = open.filter(|k| !(self.error_of(**k, &kin, &trial) <= CLOSED));
                 failed.names.extend(open.map(name));
@@ -130,18 +138,19 @@ impl System {
     /// Largest error of a group's constraints, in m or rad.
     fn largest_error(&self, group: &Group, kin: &Kinematics, q: &[f64]) -> f64 {
         let sizes = group.constraints.iter().map(|k| self.error_of(*k, kin, q));
-        // NaN wins
+        // NaN counts as largest
         sizes.fold(0.0, |most, size| if size <= most { most } else { size })
     }
 
-    /// True if a free body of a group goes far.
+    /// True if a free body of the group would be displaced by more than [`FAR`].
     fn flies(&self, group: &Group, way: &[f64]) -> bool {
         let is_free =
             |dof: &usize| self.model.body(self.body_of_dof[*dof]).joint == JointKind::Free;
         group.dofs.iter().filter(|dof| is_free(dof)).any(|dof| way[*dof].abs() > FAR)
     }
 
-    /// Constraints with rows that joints and other constraints imply at `q`, and how many: these carry no force.
+    /// Constraints with dependent rows at `q`, and the number of these rows. Joints and other
+    /// constraints imply them, so they carry no force.
     ///
     /// # Errors
     ///
@@ -149,7 +158,7 @@ impl System {
     ///
     /// # Panics
     ///
-    /// If `q` is shorter than the model's.
+    /// If `q` is shorter than the model's configuration.
     pub fn dependent_rows(&self, q: &[f64]) -> Result<Vec<(&Constraint, usize)>, StepError> {
         let mut kin = self.model.create_kinematics();
         self.model.kinematics(q, &mut kin);
@@ -162,15 +171,15 @@ impl System {
         Ok(all.filter(|(_, rows)| *rows > 0).collect())
     }
 
-    /// Larger of the errors of a constraint, in m and rad.
+    /// Larger of a constraint's two errors, in m and rad.
     fn error_of(&self, k: usize, kin: &Kinematics, q: &[f64]) -> f64 {
         let held = &self.constraints[k];
         let [shift, turn] = size(&held.error(&self.model, kin, q));
-        // NaN wins
+        // NaN counts as largest
         if shift >= turn || shift.is_nan() { shift } else { turn }
     }
 
-    /// `driven`: joints with a drive move too.
+    /// Closes one group of constraints. If `driven`, joints with a drive move too.
     fn close_group(&self, group: &Group, driven: bool, kin: &mut Kinematics, q: &mut [f64]) {
         let model = &self.model;
         let moves = |dof: &usize| {
@@ -225,7 +234,7 @@ impl System {
         all.flat_map(|(error, n)| error.into_iter().take(n)).collect()
     }
 
-    /// `G` of a group over these dofs, row-major.
+    /// Constraint Jacobian `G` of a group over the given dofs, row-major.
     fn rows_of_group(&self, group: &Group, kin: &Kinematics, dofs: &[usize], G: &mut Vec<f64>) {
         G.clear();
         G.resize(group.rows.len() * dofs.len(), 0.0);
@@ -241,7 +250,8 @@ impl System {
         }
     }
 
-    /// The shortest step that meets the rows, of joints that are not at a limit that it would leave.
+    /// Least-norm step that satisfies the linearised rows. Joints at a limit that the step would
+    /// exceed do not move.
     fn step_within_limits(&self, dofs: &[usize], G: &[f64], errors: &[f64], q: &[f64]) -> Vec<f64> {
         let mut G = G.to_vec();
         let mut step = least_norm(&G, dofs.len(), errors);
@@ -267,7 +277,7 @@ impl System {
         step
     }
 
-    /// `q` with the coordinates of these dofs within their limits.
+    /// Copies `q` to `out` with the coordinates of the given dofs clamped to their limits.
     fn clamp(&self, q: &[f64], dofs: &[usize], out: &mut [f64]) {
         out.copy_from_slice(q);
         for limit in self.model.limits() {
@@ -283,7 +293,7 @@ fn norm(v: &[f64]) -> f64 {
     v.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// The shortest `d` with `G d = −errors`, as near as rows that depend on one another allow.
+/// Least-norm `d` with `G d = −errors`; dependent rows are satisfied as well as possible.
 fn least_norm(G: &[f64], n: usize, errors: &[f64]) -> Vec<f64> {
     let m = errors.len();
     let row = |i: usize| &G[i * n..(i + 1) * n];
@@ -304,7 +314,7 @@ fn least_norm(G: &[f64], n: usize, errors: &[f64]) -> Vec<f64> {
         for j in 0..=i {
             let (of_i, of_j) = (&L[i * m..i * m + j], &L[j * m..j * m + j]);
             let left = L[i * m + j] - dot(of_i, of_j);
-            // rounding may eat the damping of a row that depends on others
+            // rounding may cancel the damping of a dependent row
             L[i * m + j] = if i == j {
                 left.max(DAMPING * DAMPING * largest).sqrt()
             } else {

@@ -1,12 +1,12 @@
-//! Rows of a group of constraints, solved for as many unknowns as there are independent rows.
+//! Gauss–Jordan elimination of the rows of a group of constraints.
 //!
 //! ```text
 //! G x = r          →          x_D + Σ_I A_DI x_I = (T r)_D     for each kept row,      r_k = (T r)_k − … = 0 for the others
 //! ```
 //!
-//! Gauss and Jordan's elimination with complete pivoting: the largest entry is the next pivot, with rows and columns in their
-//! units and the caller's preference among columns. A row that is left with nothing above its tolerance depends on those that
-//! are kept.
+//! Pivoting is complete: the next pivot is the largest entry, with rows and columns scaled to their
+//! units and columns weighted by the caller's preference. A row whose remaining entries are within
+//! the tolerance depends on the rows that are kept.
 
 /// Memory of an elimination, and its result.
 #[derive(Debug, Default)]
@@ -14,21 +14,21 @@ pub(super) struct Elimination {
     /// Rows and columns.
     m: usize,
     n: usize,
-    /// `m × (n + 1 + m)`: what is left of `G`, `r` and the identity.
+    /// Remaining `G`, right-hand side `r` and row transformation `T`, `m × (n + 1 + m)`.
     w: Vec<f64>,
-    /// Kept rows and the columns that they are solved for.
+    /// Kept rows, each with its pivot column.
     pub pivots: Vec<(usize, usize)>,
-    /// Largest entry of each row and, over that, of each column.
+    /// Scales: largest entry of each row, then largest scaled entry of each column.
     row_unit: Vec<f64>,
     column_unit: Vec<f64>,
     kept: Vec<bool>,
     solved: Vec<bool>,
-    /// Copy of the row at hand.
+    /// Copy of the current row.
     own: Vec<f64>,
 }
 
 impl Elimination {
-    /// Forgets everything and starts with `m` zero rows of `n` columns.
+    /// Clears the memory and starts with `m` zero rows of `n` columns.
     pub fn reset(&mut self, m: usize, n: usize) {
         (self.m, self.n) = (m, n);
         let width = self.width();
@@ -54,23 +54,24 @@ impl Elimination {
         &mut self.w[at]
     }
 
-    /// Right side of a row, before the elimination.
+    /// Right-hand side of a row, before the elimination.
     pub fn r(&mut self, row: usize) -> &mut f64 {
         let at = row * self.width() + self.n;
         &mut self.w[at]
     }
 
-    /// `T r` of a row, after the elimination: of one that was not kept, what the others leave of it.
+    /// `T r` of a row, after the elimination. For a dependent row it is the residual that the kept
+    /// rows leave.
     pub fn Tr(&self, row: usize) -> f64 {
         self.w[row * self.width() + self.n]
     }
 
-    /// What a column that was not solved for has in a row, after the elimination.
+    /// Entry of a non-pivot column in a row, after the elimination.
     pub fn A(&self, row: usize, column: usize) -> f64 {
         self.w[row * self.width() + column]
     }
 
-    /// `T` of a row: its share of each original row.
+    /// Row of `T`: coefficients of the original rows.
     pub fn T(&self, row: usize) -> &[f64] {
         &self.w[row * self.width() + self.n + 1..][..self.m]
     }
@@ -83,8 +84,8 @@ impl Elimination {
         self.solved[column]
     }
 
-    /// Solves the rows: what is left with a `share` of its largest entry or less depends on others. Columns of a larger
-    /// `preference`, > 0, are rather solved for.
+    /// Eliminates. A row counts as dependent if its remaining entries are at most `share` of its
+    /// largest original entry. Columns with a larger `preference` (> 0) are preferred as pivots.
     pub fn solve(&mut self, share: f64, preference: impl Fn(usize) -> f64) {
         self.find_units();
         loop {
@@ -157,7 +158,8 @@ impl Elimination {
 mod tests {
     use super::*;
 
-    /// Three rows in three unknowns, the third the sum of the others: two are kept, and what is solved for meets them.
+    /// Three rows in three unknowns, the third the sum of the others: two rows are kept, and the
+    /// solution satisfies all three.
     #[test]
     fn dependent_rows_are_found_with_their_shares() {
         let G = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.5], [5.0, 7.0, 9.5]];
@@ -173,7 +175,7 @@ mod tests {
         e.solve(1e-9, |_| 1.0);
         assert_eq!(e.pivots.len(), 2);
         let free = (0..3).find(|c| !e.is_solved(*c)).unwrap();
-        // with the free one at 2, the others follow
+        // set the free unknown to 2 and solve for the others
         let mut x = [2.0; 3];
         for (row, column) in e.pivots.clone() {
             x[column] = e.Tr(row) - e.A(row, free) * x[free];
@@ -182,7 +184,7 @@ mod tests {
             let sum: f64 = (0..3).map(|c| G[row][c] * x[c]).sum();
             assert!((sum - r[row]).abs() < 1e-12, "{sum} for {}", r[row]);
         }
-        // the row that was left out: nothing is left of it, and its shares of the three say why
+        // the dependent row vanishes, and its coefficients express the dependence
         let left = (0..3).find(|row| !e.is_kept(*row)).unwrap();
         assert!(e.Tr(left).abs() < 1e-12);
         for column in 0..3 {
@@ -191,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Of two columns with the same entry the one that is preferred follows.
+    /// Of two columns with equal entries, the preferred one becomes the pivot.
     #[test]
     fn preferred_columns_are_solved_for() {
         let mut e = Elimination::default();

@@ -1,11 +1,11 @@
-//! Constraints of one step: the dofs that follow from the others, and what that makes of a program.
+//! Constraints of one step: the dependent dofs, and their elimination from a program.
 //!
 //! ```text
 //! v = v_0 + N v_I,      P ← Nᵀ P N,      c ← Nᵀ (c + P v_0),      J ← J N,      b ← b − J v_0
 //! ```
 //!
-//! A dof that follows keeps its place in the program, with a cost of its own and no force: its answer there is 0, and nobody
-//! asks for it. So blocks and their sizes are those of the system.
+//! A dependent dof keeps its place in the program, with a cost of its own and no force. Its value
+//! in the solution is 0 and is not read. Blocks and their sizes thus remain those of the system.
 
 use super::eliminate::Elimination;
 use super::rows::{MOST_ROWS, recovered, size};
@@ -20,67 +20,71 @@ use quasistep_math::Vec3;
 use quasistep_model::Kinematics;
 use quasistep_solvers::Saturation;
 
-/// Share of a row's largest entry that rounding may leave of a dependent one.
+/// A row counts as dependent if elimination leaves at most this share of its largest entry.
 const ROUNDING: f64 = 1e-9;
 
-/// Where bodies are off a constraint, rows that depend on one another where they are on it differ by the turns that this
-/// makes: errors over lever arms, times as many as meet in a linkage.
+/// Tolerance on dependent rows for a constraint error, in multiples of the error over the longest
+/// lever arm. Such an error rotates rows that are dependent at zero error, and around a linkage
+/// several rotations add up.
 const ERRORS: f64 = 10.0;
 
-/// Most of its entries that a row may lose to that.
+/// Upper bound of the tolerance on dependent rows, as a share of a row's largest entry.
 const MOST_LOST: f64 = 0.1;
 
-/// A sum of terms of opposite sign has no digit below this share of them.
+/// A sum of terms of opposite sign has no correct digit below this share of them.
 const CANCELLED: f64 = 1e-12;
 
-/// How much rather a free dof follows from others than one with a drive or friction of its own, whose cost then stays in one
-/// place.
+/// Preference for eliminating a dof with a drive or friction, relative to 1 for a free dof. If the
+/// dof stays, its cost stays in one place.
 const DRIVEN: f64 = 0.05;
 
-/// Preference for following of a dof whose drive saturates: it must follow one dof alone, so that its force is one on that.
+/// Preference for eliminating a dof whose drive saturates. It may depend on one other dof only, so
+/// that its force limit becomes one on that dof.
 const LIMITED: f64 = 1e-3;
 
-/// Constraints of one step. Empty for a system without any.
+/// Constraints of one step. Empty for a system without constraints.
 #[derive(Debug, Default)]
 pub(crate) struct Reduction {
     elimination: Elimination,
-    /// Dofs that follow, ascending by block.
+    /// Dependent dofs, ascending by block.
     pub followers: Vec<Follower>,
-    /// What they follow from, follower by follower.
+    /// Terms of the dependent dofs, one dof after another.
     terms: Vec<Term>,
-    /// Entries of `G`, of known dofs too: row, dof, entry.
+    /// Entries of `G`, including those of known dofs: row, dof, entry.
     pub entries: Vec<(u32, u32, f64)>,
-    /// Rates that the rows ask for.
+    /// Right-hand sides of the rows: required rates.
     pub wanted: Vec<f64>,
-    /// Share of its error that each constraint recovers: of its shift and of its turn.
+    /// Share of its error that each constraint recovers: translation and rotation.
     pub recovery: Vec<[f64; 2]>,
-    /// Where forces of frames act, in W.
+    /// Points at which forces of frames act, in W.
     pub places: Vec<Vec3>,
     /// Errors at the start of the step.
     pub errors: Vec<[f64; MOST_ROWS]>,
-    /// `T`: follower's dof, row and share. The rates of followers are `T r` for rates `r` of the rows.
+    /// `T`: dependent dof, row and entry. Rates of dependent dofs are `T r` for rates `r` of the
+    /// rows.
     shares: Vec<(u32, u32, f64)>,
-    /// Rows that are met because others are.
+    /// True for rows that other rows imply.
     pub dependent: Vec<bool>,
-    /// Memory: a number for each row.
+    /// Scratch: one number per row.
     by_row: Vec<f64>,
 }
 
-/// A dof that follows from others.
+/// A dependent dof.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Follower {
     pub dof: usize,
-    /// Its variable, the block of that, and its place there.
+    /// Variable of the dof, the variable's block, and the position in the block.
     pub variable: u32,
     pub block: usize,
     pub at: usize,
-    /// Its rate where those that it follows from rest, in m/s or rad/s.
+    /// Rate of the dof if all independent dofs rest, in m/s or rad/s.
     base: f64,
     first: usize,
     last: usize,
 }
 
-/// A dof that another one follows from, its variable, its place in their block, and the factor.
+/// A term of a dependent dof: independent dof, its variable, its position in the block, and the
+/// factor.
 #[derive(Clone, Copy, Debug)]
 struct Term {
     dof: usize,
@@ -90,16 +94,17 @@ struct Term {
 }
 
 impl Reduction {
-    /// True if nothing follows from anything else.
+    /// True if no dof is dependent.
     pub fn is_empty(&self) -> bool {
         self.followers.is_empty()
     }
 
-    /// The constraints of a step that begins at `q`, whose kinematics are `start`, with the rows of `kin`.
+    /// Computes the constraints of a step that begins at `q`. `start` has the kinematics at `q`,
+    /// `kin` those of the rows.
     ///
     /// # Errors
     ///
-    /// Rows that no motion satisfies, or that leave two limited drives one motion.
+    /// Rows that no motion satisfies, or that couple two limited drives to one motion.
     pub fn update(
         &mut self,
         system: &System,
@@ -136,12 +141,12 @@ impl Reduction {
         for group in &system.constraint_groups {
             self.solve(system, group, v_known, h)?;
         }
-        // by block in the order in which they were found; a stable sort would take memory
+        // sort by block; an unstable sort, since a stable one would allocate
         self.followers.sort_unstable_by_key(|f| (f.block, f.first, f.last, f.dof));
         Ok(())
     }
 
-    /// The followers of a group of constraints.
+    /// Finds the dependent dofs of a group of constraints.
     fn solve(
         &mut self,
         system: &System,
@@ -195,12 +200,12 @@ impl Reduction {
 
         for local in (0..rows.len()).filter(|local| !e.is_kept(*local)) {
             self.dependent[rows[local]] = true;
-            // rows that agree where all is closed differ by squares of errors and of known motion
+            // rows that agree at zero error may differ by squares of errors and of known motion
             let unit = if lever > 0.0 && system.is_shift(rows[local]) { lever } else { 1.0 };
             let known: f64 = e.T(local).iter().zip(&*known).map(|(t, k)| (t * k).abs()).sum();
             let square = ERRORS * unit * ((known / unit).powi(2) + turned * turned);
             let off = h * e.Tr(local).abs();
-            // written so that NaN is refused
+            // written so that NaN fails
             if !(off <= CLOSED.max(square)) {
                 let part = e.T(local).iter().zip(rows).filter(|(t, _)| t.abs() > 1e-3);
                 return Err(system.contradiction(part.map(|(_, row)| *row), off));
@@ -238,21 +243,21 @@ impl Reduction {
         &self.terms[follower.first..follower.last]
     }
 
-    /// Followers with a variable in a block.
+    /// Dependent dofs with a variable in a block.
     pub fn in_block(&self, block: usize) -> &[Follower] {
         let first = self.followers.partition_point(|f| f.block < block);
         let last = self.followers.partition_point(|f| f.block <= block);
         &self.followers[first..last]
     }
 
-    /// Writes the rates of followers to `v`, length `n_v`, which has those of all others.
+    /// Writes the rates of dependent dofs to `v`, length `n_v`, which contains all other rates.
     pub fn complete(&self, v: &mut [f64]) {
         for follower in &self.followers {
             v[follower.dof] = follower.base + self.along(follower, v);
         }
     }
 
-    /// Writes what followers do in a direction of the others, in which nothing else is asked for.
+    /// Completes a direction: writes the homogeneous part of the dependent dofs' rates to `v`.
     pub fn follow(&self, v: &mut [f64]) {
         for follower in &self.followers {
             v[follower.dof] = self.along(follower, v);
@@ -263,7 +268,8 @@ impl Reduction {
         self.terms_of(follower).iter().map(|term| term.factor * v[term.dof]).sum()
     }
 
-    /// The transpose of [`follow`](Self::follow): forces on followers become forces on what they follow from.
+    /// Transpose of [`follow`](Self::follow): moves forces from dependent dofs to the independent
+    /// dofs.
     pub fn gather(&self, forces: &mut [f64]) {
         for follower in &self.followers {
             let force = std::mem::take(&mut forces[follower.dof]);
@@ -273,14 +279,15 @@ impl Reduction {
         }
     }
 
-    /// Adds the rates of followers for `rates` of the rows to `v`.
+    /// Adds to `v` the rates of dependent dofs for `rates` of the rows.
     pub fn add_rates(&self, rates: &[f64], v: &mut [f64]) {
         for &(dof, row, t) in &self.shares {
             v[dof as usize] += t * rates[row as usize];
         }
     }
 
-    /// The transpose: writes the row multipliers that balance `forces` on followers, length `n_v`; 0 for dependent rows.
+    /// Transpose of [`add_rates`](Self::add_rates): writes the row multipliers that balance
+    /// `forces` on dependent dofs, length `n_v`; 0 for dependent rows.
     pub fn multipliers(&self, forces: &[f64], out: &mut Vec<f64>) {
         out.clear();
         out.resize(self.wanted.len(), 0.0);
@@ -296,7 +303,7 @@ impl Reduction {
         }
     }
 
-    /// Columns of a contact over dofs that are free: those of followers are put in terms of the others.
+    /// Replaces dependent dofs in a contact's columns by the independent ones.
     pub fn put<const K: usize>(&self, columns: &mut Vec<(usize, [f64; K])>) {
         for follower in &self.followers {
             let Some(k) = columns.iter().position(|(dof, _)| *dof == follower.dof) else {
@@ -317,12 +324,12 @@ impl Reduction {
         }
     }
 
-    /// Rate of a follower where what it follows from rests; 0 of other dofs.
+    /// Rate of a dependent dof if all independent dofs rest; 0 for other dofs.
     pub fn base(&self, dof: usize) -> f64 {
         self.followers.iter().find(|f| f.dof == dof).map_or(0.0, |f| f.base)
     }
 
-    /// Puts followers in terms of the others in a program.
+    /// Eliminates the dependent dofs from a program.
     pub fn reduce(&self, program: &mut Program) {
         let mut block = None;
         for follower in &self.followers {
@@ -334,7 +341,7 @@ impl Reduction {
         for spring in 0..program.n_saturations() {
             let spring = program.saturation_mut(spring);
             let follows = |f: &&Follower| f.variable == spring.index;
-            // one that follows nothing has no say
+            // a dof without terms has a known rate
             if let Some(follower) = self.followers.iter().find(follows)
                 && let [term] = self.terms_of(follower)
             {
@@ -376,7 +383,7 @@ impl Reduction {
     fn reduce_cost(&self, program: &mut Program, block: usize) {
         let own = self.in_block(block);
         let n = program.c(block).len();
-        // P v_0, then P N
+        // first P v_0, then P N
         for row in 0..n {
             let P = program.P(block, row);
             let mut moved = 0.0;
@@ -389,7 +396,7 @@ impl Reduction {
             }
             program.c(block)[row] += moved;
         }
-        // Nᵀ of both
+        // then Nᵀ P N and Nᵀ c
         for follower in own {
             let c = std::mem::take(&mut program.c(block)[follower.at]);
             for term in self.terms_of(follower) {
@@ -401,7 +408,7 @@ impl Reduction {
             }
             program.P(block, follower.at).fill(0.0);
         }
-        // symmetric to the bit, and with a cost for what nobody asks for
+        // make it exactly symmetric, and give the unused dependent variable a cost
         let mut unit = 0.0_f64;
         for i in 0..n {
             for j in 0..i {
@@ -417,13 +424,13 @@ impl Reduction {
     }
 }
 
-/// A sum, or 0 where nothing but rounding is left of its terms.
+/// Returns a sum, or 0 if only rounding is left of its terms.
 fn kept(sum: f64, size: f64) -> f64 {
     if sum.abs() <= CANCELLED * size { 0.0 } else { sum }
 }
 
 impl Reduction {
-    /// Largest distance of an independent row from what it asks for at rates `v` over a step of `h`, in m or rad.
+    /// Largest residual of an independent row at rates `v` over a step of `h`, in m or rad.
     pub fn residual(&mut self, v: &[f64], h: f64) -> f64 {
         let rates = &mut self.by_row;
         rates.clear();
@@ -432,15 +439,15 @@ impl Reduction {
             rates[row as usize] += entry * v[dof as usize];
         }
         let independent = rates.iter().zip(&self.dependent).filter(|(_, dependent)| !**dependent);
-        // written so that NaN wins
+        // written so that NaN counts as largest
         independent
             .fold(0.0, |most, (r, _)| if (h * r).abs() <= most { most } else { (h * r).abs() })
     }
 }
 
 impl System {
-    /// Forces of constraints: those that balance the dofs that follow, added to the `balance` of all; and how far they are off
-    /// at the end of the step.
+    /// Reports constraint forces and errors at the end of the step. The forces balance the
+    /// dependent dofs and are added to the `balance` of all dofs.
     pub(crate) fn report_constraints(
         &self,
         reduction: &mut Reduction,

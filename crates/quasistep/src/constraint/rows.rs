@@ -1,14 +1,15 @@
-//! Errors of constraints and how they change, at one configuration.
+//! Errors of constraints and their rows at one configuration.
 
 use crate::held::Held;
 use quasistep_math::{Quat, Vec3};
 use quasistep_model::{Kinematics, Model, Twist};
 
-/// Most rows of a constraint.
+/// Largest number of rows of a constraint.
 pub(crate) const MOST_ROWS: usize = 6;
 
 impl Held {
-    /// Error `g` in the order of its rows: for frames in m along the world's axes, then in rad; of a coupling in its own unit.
+    /// Error `g` in the order of the rows: for frames three numbers in m along the world's axes,
+    /// then three in rad; for a coupling one number in its own unit.
     pub fn error(&self, model: &Model, kin: &Kinematics, q: &[f64]) -> [f64; MOST_ROWS] {
         let mut error = [0.0; MOST_ROWS];
         let Some(frames) = self.frames() else {
@@ -26,7 +27,7 @@ impl Held {
         error
     }
 
-    /// Calls `each` with row, dof and entry of everything in its rows.
+    /// Calls `each` with row, dof and entry of all nonzero entries of the constraint's rows.
     pub fn entries(
         &self,
         model: &Model,
@@ -47,13 +48,13 @@ impl Held {
     }
 }
 
-/// Size of an error: m or the unit of a coupling, and rad.
+/// Magnitudes of an error: translation in m (or a coupling's unit), and rotation in rad.
 pub(crate) fn size(error: &[f64; MOST_ROWS]) -> [f64; 2] {
     let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     [norm(&error[..3]), norm(&error[3..])]
 }
 
-/// Rates of the rows of frames for the twist of B against A.
+/// Rates of the rows of frames for the twist of B relative to A.
 fn rate(twist: &Twist, p_W: Vec3) -> [f64; MOST_ROWS] {
     let (v, w) = (twist.at(p_W).to_array(), twist.w_W.to_array());
     [v[0], v[1], v[2], w[0], w[1], w[2]]
@@ -64,7 +65,8 @@ pub(super) fn turn_between(from: Quat, to: Quat) -> Vec3 {
     (to * from.inverse()).to_rotation_vector()
 }
 
-/// Share of the error of size `size` that a step of `h` recovers, at `most` m/s or rad/s at the most.
+/// Share of an error of size `size` that a step of `h` recovers, at a speed of at most `most` (m/s
+/// or rad/s).
 pub(crate) fn recovered(size: f64, h: f64, most: f64) -> f64 {
     if size > h * most { h * most / size } else { 1.0 }
 }

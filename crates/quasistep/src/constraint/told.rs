@@ -1,4 +1,4 @@
-//! Rows of constraints among those of a system, and what is said of those that cannot hold.
+//! Look-up of constraint rows, and errors for constraints that cannot hold.
 
 use crate::error::{StepError, quoted};
 use crate::held::Held;
@@ -11,13 +11,13 @@ impl System {
         &self.constraints[self.constraints.partition_point(|held| held.rows.end <= row)]
     }
 
-    /// True if a row holds two points together.
+    /// True if a row constrains a translation between two points.
     pub(crate) fn is_shift(&self, row: usize) -> bool {
         let held = self.constraint_of(row);
         held.frames().is_some() && row < held.rows.start + 3
     }
 
-    /// True for a dof in rad.
+    /// True for a dof with unit rad.
     pub(crate) fn is_turn(&self, dof: usize) -> bool {
         let body = self.model.body(self.body_of_dof[dof]);
         let first = dof - body.v.start;
@@ -29,7 +29,7 @@ impl System {
         }
     }
 
-    /// True for a dof whose drive has a force that saturates.
+    /// True for a dof whose drive has a force limit.
     pub(crate) fn saturates(&self, dof: usize) -> bool {
         let body = self.body_of_dof[dof];
         let Role::Actuated(actuator) = &self.roles[body] else { return false };
@@ -37,7 +37,7 @@ impl System {
         actuator.effort_limit[k].is_finite() && actuator.stiffness[k] > 0.0
     }
 
-    /// Rows exclude one another by `off`, in m or rad.
+    /// Error for rows that contradict one another by `off`, in m or rad.
     pub(crate) fn contradiction(&self, rows: impl Iterator<Item = usize>, off: f64) -> StepError {
         let mut names: Vec<String> = Vec::new();
         for row in rows {
@@ -53,7 +53,7 @@ impl System {
         StepError::Constraints { names, why }
     }
 
-    /// A row has a drive with an effort limit follow several others.
+    /// Error for a row that makes a drive with a force limit depend on several other dofs.
     pub(crate) fn over_driven(&self, row: usize) -> StepError {
         let held = self.constraint_of(row);
         let mut kin = self.model.create_kinematics();

@@ -1,8 +1,9 @@
-//! The chain from the inputs of a step to its outputs, stage by stage: forward as a change of the inputs → a change of the
-//! outputs, backward as weights on the outputs → a gradient with respect to the inputs.
+//! The chain rule from the inputs of a step to its outputs, stage by stage. Forward mode maps a
+//! change of the inputs to a change of the outputs. Reverse mode maps weights on the outputs to a
+//! gradient with respect to the inputs.
 //!
-//! Each stage is a function `change_of_…` and its transpose `gradient_of_…`, which stand in one file. [`Scratch`] has what
-//! they hand to one another: changes on the way there, weights on these changes on the way back.
+//! Each stage is a function `change_of_…` and its transpose `gradient_of_…`, in one file. They
+//! exchange data in [`Scratch`]: changes in forward mode, weights on these changes in reverse mode.
 //!
 //! [`Scratch`]: super::prepared::Scratch
 
@@ -14,15 +15,17 @@ use quasistep_model::{SpatialForce, Twist};
 use quasistep_solvers::ChangeAt;
 
 impl Derivatives {
-    /// What a small `change` of the inputs does to the outputs: the product of the derivative's matrix and
-    /// `change`. Impulses are left out, and cheaper, if `impulses` is false.
+    /// Jacobian-vector product: the change of the outputs for a small `change` of the inputs.
+    /// Impulses are computed only if `impulses` is true.
     ///
-    /// Returns how far the change pulls rows apart that depend on one another, those that touch without pushing among them,
-    /// in m/s: rounding unless other rows push after it, so that the step has a kink in this direction. `system` is the one that was differentiated.
+    /// Returns the largest rate, in m/s, by which the change pulls dependent rows apart, including
+    /// rows that touch without an impulse. It is rounding unless the active set changes in this
+    /// direction, that is, unless the step has a kink. `system` must be the system that was
+    /// differentiated.
     ///
     /// # Errors
     ///
-    /// A vector of the wrong length, or nothing was differentiated.
+    /// A vector has the wrong length, or no step was differentiated.
     pub fn jvp(
         &mut self,
         system: &System,
@@ -38,7 +41,7 @@ impl Derivatives {
         self.jvp_of(system, &|part| Ok(part.of_own_contacts(change)), impulses, out)
     }
 
-    /// [`jvp`](Self::jvp) of one motion, by its own inputs.
+    /// Variant of [`jvp`](Self::jvp) for a single motion and its own inputs.
     pub(super) fn own_jvp(
         &mut self,
         system: &System,
@@ -71,12 +74,13 @@ impl Derivatives {
         Ok(apart)
     }
 
-    /// Gradient of `Σ weights · outputs` with respect to all inputs, every vector of `out` at its full length: the
-    /// transpose of [`jvp`](Self::jvp), at the price of one product, whatever the number of inputs.
+    /// Vector-Jacobian product: the gradient of `Σ weights · outputs` with respect to all inputs.
+    /// Every vector of `out` has its full length. The cost is that of one product for any number of
+    /// inputs.
     ///
     /// # Errors
     ///
-    /// A vector of the wrong length, or nothing was differentiated.
+    /// A vector has the wrong length, or no step was differentiated.
     pub fn vjp(
         &mut self,
         system: &System,
@@ -92,8 +96,8 @@ impl Derivatives {
         self.vjp_of_parts(system, weights, out)
     }
 
-    /// [`vjp`](Self::vjp) of one motion, by its own inputs; also for weights on configurations along it, each with how far it is
-    /// done there.
+    /// Variant of [`vjp`](Self::vjp) for a single motion and its own inputs. It also accepts
+    /// weights on configurations along the motion, each with the share of the motion done by then.
     pub(super) fn own_vjp(
         &mut self,
         system: &System,
@@ -133,7 +137,7 @@ impl Derivatives {
         if self.ready { Ok(()) } else { Err(DerivativeError::NotPrepared) }
     }
 
-    /// No weights yet on what several stages add to.
+    /// Zeroes the weights to which several stages add.
     fn start_gradient(&mut self, system: &System) {
         let (n_v, n_bodies) = (system.model.n_v(), system.model.n_bodies());
         let s = &mut self.scratch;
@@ -146,7 +150,8 @@ impl Derivatives {
         reset(&mut s.moves, n_bodies, Twist::ZERO);
     }
 
-    /// Motion of dofs (`a`) and of bodies (`moves`), and no force on any yet (`dF`).
+    /// Computes the motions of dofs (`a`) and bodies (`moves`), and zeroes the forces on bodies
+    /// (`dF`).
     fn change_of_places(&mut self, system: &System, change: &InputChange) {
         let (n_v, n_bodies) = (system.model.n_v(), system.model.n_bodies());
         let Self { scratch: s, work, .. } = self;
@@ -163,8 +168,8 @@ impl Derivatives {
         out.q.copy_from_slice(&s.a);
     }
 
-    /// From rows of the program (`rows`), forces on its variables (`forces`) and how its rows turn (`turn`) to its solution
-    /// (`dx`, `dz`).
+    /// Change of the program's solution (`dx`, `dz`) for changes of its rows (`rows`), forces on
+    /// its variables (`forces`), and the rotation of its rows (`turn`).
     fn change_of_solution(&mut self) -> Result<f64, DerivativeError> {
         let Self { scratch: s, sensitivity, x, z, .. } = self;
         reset(&mut s.dx, x.len(), 0.0);
@@ -182,7 +187,7 @@ impl Derivatives {
         Ok(())
     }
 
-    /// Twists of the rates that multipliers of least norm are made of, once for a step.
+    /// Computes, once per step, the twists of the rates that generate the least-norm multipliers.
     pub(super) fn find_w(&mut self, system: &System) -> Result<(), DerivativeError> {
         if self.has_w {
             return Ok(());

@@ -1,70 +1,76 @@
-//! What goes into a step and what comes out of it, as small changes or as gradients.
+//! Inputs and outputs of a step as small changes or gradients.
 
 use super::kinds::DerivativeError;
 use crate::system::System;
 use quasistep_math::Vec3;
 
-/// A small change of what goes into a step, or a gradient with respect to it. An empty vector is zero.
+/// A small change of a step's inputs, or a gradient with respect to them. An empty vector is zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputChange {
-    /// Configuration, on its tangent space, `n_v`: m, rad.
+    /// Configuration, in its tangent space, `n_v`: m, rad.
     pub q: Vec<f64>,
-    /// Velocity at the start, `n_v`: m/s, rad/s. Of steps that carry it over; others have no derivative here.
+    /// Velocity at the start, `n_v`: m/s, rad/s. Only for steps that carry velocity.
     pub v: Vec<f64>,
-    /// Command, on its tangent space, [`n_cmd_v`](System::n_cmd_v): m, rad. A pose is turned in W and shifted.
+    /// Command, in its tangent space, [`n_cmd_v`](System::n_cmd_v): m, rad. The change of a pose is
+    /// a rotation vector in W and a translation.
     pub q_cmd: Vec<f64>,
     /// Rate of the command, `n_cmd_v`: m/s, rad/s.
     pub v_cmd: Vec<f64>,
-    /// External wrench on each body, six numbers a body: the moment about the origin of its frame in N·m, then the
-    /// force in N, in W.
+    /// External wrench on each body, six numbers per body, in W: the moment about the origin of its
+    /// frame in N·m, then the force in N.
     pub wrench: Vec<f64>,
     /// External generalised force, `n_v`: N, N·m.
     pub tau: Vec<f64>,
-    /// Friction `mu`, `mu_spin`, `mu_roll` of each contact of the report. A coefficient of 0 has no rows, and no
-    /// derivative here.
+    /// Friction coefficients `mu`, `mu_spin`, `mu_roll` of each contact of the report. A
+    /// coefficient of 0 has no rows, so its derivative is zero here.
     pub friction: Vec<f64>,
-    /// Stiffness of each commanded dof, `n_cmd_v`: N/m, N·m/rad. Prescribed dofs and springs of frames have none.
+    /// Stiffness of each commanded dof, `n_cmd_v`: N/m, N·m/rad. Entries of prescribed dofs and
+    /// Cartesian springs are not used.
     pub stiffness: Vec<f64>,
-    /// Damping of each commanded dof, `n_cmd_v`: N·s/m, N·m·s/rad; none of springs of frames.
+    /// Damping of each commanded dof, `n_cmd_v`: N·s/m, N·m·s/rad. Entries of Cartesian springs are
+    /// not used.
     pub damping: Vec<f64>,
-    /// Mass of each body, in kg, at fixed centre of mass; the inertia grows with it.
+    /// Mass of each body, in kg, at fixed centre of mass. The inertia scales with the mass.
     pub mass: Vec<f64>,
-    /// Centre of mass of each body, three numbers a body, in its frame, in m; the inertia about the centre stays.
+    /// Centre of mass of each body, three numbers per body, in its frame, in m. The inertia about
+    /// the centre of mass is fixed.
     pub com: Vec<f64>,
-    /// Inertia of each body about its centre of mass, six numbers a body in its axes: xx, yy, zz, xy, xz, yz, in kg·m². Beside
-    /// what grows with the mass.
+    /// Inertia of each body about its centre of mass, six numbers per body in its axes: xx, yy, zz,
+    /// xy, xz, yz, in kg·m². It adds to the change that follows from the mass.
     pub inertia: Vec<f64>,
-    /// Compliance of each contact of the report, in m/N. A rigid one has no variable, and no derivative here.
+    /// Compliance of each contact of the report, in m/N. A rigid contact has no compliance
+    /// variable, so its derivative is zero here.
     pub compliance: Vec<f64>,
-    /// Support of each body's joint, three numbers a body: its coefficient of friction, its load in N (of a weight, what is added
-    /// to it), its spin radius in m. What is 0 has no rows, and no derivative here.
+    /// Support of each body's joint, three numbers per body: friction coefficient, load in N (for a
+    /// load by weight, the load added to it), spin radius in m. A value of 0 has no rows, so its
+    /// derivative is zero here.
     pub support: Vec<f64>,
     /// Time step, in s, at fixed command.
     pub time_step: f64,
-    /// Relaxation time, in s; 0 in a gradient of steps without one.
+    /// Relaxation time, in s; 0 in a gradient if the step has none.
     pub relaxation: f64,
 }
 
-/// A small change of what comes out of a step, or weights on it. An empty vector of weights is zero.
+/// A small change of a step's outputs, or weights on them. An empty vector of weights is zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutputChange {
-    /// Next configuration, on its tangent space, `n_v`.
+    /// Next configuration, in its tangent space, `n_v`: m, rad.
     pub q_next: Vec<f64>,
-    /// Velocity, `n_v`.
+    /// Velocity, `n_v`: m/s, rad/s.
     pub v: Vec<f64>,
     /// Normal impulse of each contact of the report, in N·s.
     pub normal: Vec<f64>,
-    /// Impulse of each contact on body B, six numbers a contact, in W: linear in N·s, then angular about the contact
-    /// point in N·m·s.
+    /// Impulse of each contact on body B, six numbers per contact, in W: linear in N·s, then
+    /// angular about the contact point in N·m·s.
     pub impulse: Vec<f64>,
 }
 
-/// Three consecutive entries.
+/// Three consecutive entries as a vector.
 pub(super) fn vec3(v: &[f64], at: usize) -> Vec3 {
     Vec3::new(v[at], v[at + 1], v[at + 2])
 }
 
-/// `from`, or zeros if it is empty.
+/// Copies `from` to `to`, or `n` zeros if it is empty.
 pub(super) fn or_zero(from: &[f64], n: usize, to: &mut Vec<f64>) {
     to.clear();
     if from.is_empty() {
@@ -84,7 +90,7 @@ fn check_length(what: &'static str, got: usize, want: usize) -> Result<(), Deriv
 }
 
 impl InputChange {
-    /// Every vector with its name and its length where it is not empty.
+    /// Every vector with its name and its full length.
     fn vectors(&self, system: &System, n_contacts: usize) -> [(&'static str, &[f64], usize); 14] {
         let (n_v, n_cmd, n_bodies) =
             (system.model.n_v(), system.n_cmd_v(), system.model.n_bodies());
@@ -126,13 +132,13 @@ impl InputChange {
         ]
     }
 
-    /// That every vector is empty or has its length.
+    /// Checks that every vector is empty or has its full length.
     pub(super) fn check(&self, system: &System, n_contacts: usize) -> Result<(), DerivativeError> {
         let mut vectors = self.vectors(system, n_contacts).into_iter();
         vectors.try_for_each(|(what, vector, want)| check_length(what, vector.len(), want))
     }
 
-    /// Zeros, every vector at its full length.
+    /// Sets every vector to zeros of its full length.
     pub(super) fn reset(&mut self, system: &System, n_contacts: usize) {
         let lengths = self.vectors(system, n_contacts).map(|(_, _, n)| n);
         for (vector, n) in self.vectors_mut().into_iter().zip(lengths) {
@@ -142,7 +148,7 @@ impl InputChange {
         self.relaxation = 0.0;
     }
 
-    /// Adds another gradient of the lengths of this one.
+    /// Adds another gradient with vectors of equal lengths.
     pub(super) fn add(&mut self, system: &System, n_contacts: usize, other: &Self) {
         let others = other.vectors(system, n_contacts);
         for (to, (_, from, _)) in self.vectors_mut().into_iter().zip(others) {
@@ -154,7 +160,7 @@ impl InputChange {
 }
 
 impl OutputChange {
-    /// That every vector is empty or has its length.
+    /// Checks that every vector is empty or has its full length.
     pub(super) fn check(&self, system: &System, n_contacts: usize) -> Result<(), DerivativeError> {
         let n_v = system.model.n_v();
         check_length("q_next", self.q_next.len(), n_v)?;

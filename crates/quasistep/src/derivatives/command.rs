@@ -1,4 +1,5 @@
-//! The command: its difference from the configuration, the rates of prescribed dofs, and the twists that come of them.
+//! The command: its difference from the configuration, the rates of prescribed dofs, and the
+//! resulting twists.
 
 use super::change::{InputChange, reset};
 use super::constraint::{self, Moves};
@@ -7,7 +8,8 @@ use crate::system::System;
 use quasistep_model::Twist;
 
 impl Derivatives {
-    /// Changes of the command (`b`), of its difference from the configuration (`c`) and of known rates (`known`), over dofs.
+    /// Computes changes of the command (`b`), of its difference from the configuration (`c`) and of
+    /// known rates (`known`), over dofs.
     pub(super) fn change_of_command(&mut self, system: &System, change: &InputChange) {
         let (model, h, dh) = (&system.model, self.time_step, change.time_step);
         let n_v = model.n_v();
@@ -30,8 +32,8 @@ impl Derivatives {
         }
     }
 
-    /// For weights on known rates (`known`, and as motions of bodies in `forces`), on the difference (`c`) and on the command
-    /// (`b`).
+    /// Transpose of the command's change. Inputs are weights on known rates (`known`, and as
+    /// motions of bodies in `forces`), on the difference (`c`) and on the command (`b`).
     pub(super) fn gradient_of_command(&mut self, system: &System, out: &mut InputChange) {
         let (model, h) = (&system.model, self.time_step);
         let n_v = model.n_v();
@@ -55,8 +57,9 @@ impl Derivatives {
         }
     }
 
-    /// Changes of the twists of bodies at fixed rates of what is not known: at those of the step (`dV`), and at the
-    /// least-norm rates (`dV2`) if impulses are asked for. Then those of the rates of what follows by constraints (`ties`).
+    /// Changes of the twists of bodies at fixed unknown rates: at the rates of the step (`dV`) and,
+    /// if impulses are requested, at the least-norm rates (`dV2`). Then the changes of dependent
+    /// dofs' rates (`ties`).
     pub(super) fn change_of_twists(&mut self, system: &System, dh: f64, impulses: bool) {
         let (model, h) = (&system.model, self.time_step);
         let (n_v, n_bodies) = (model.n_v(), model.n_bodies());
@@ -80,7 +83,8 @@ impl Derivatives {
         }
     }
 
-    /// For weights on changes of twists: of those of the step (`dF2`), and of those of the least-norm rates (`to_W`).
+    /// Transpose of the twists' change, for weights on the step's twists (`dF2`) and on the
+    /// least-norm twists (`to_W`).
     pub(super) fn gradient_of_twists(&mut self, system: &System, impulses: bool) {
         let model = &system.model;
         let Self { scratch: s, work, .. } = self;

@@ -1,12 +1,13 @@
-//! Constraints as what they hold moves: change of their rows and of their forces, and the transpose.
+//! Change of the rows and forces of constraints as their bodies move, and its transpose.
 //!
 //! ```text
 //! δv = N δw + T r,      r = −δ(G v + ρ g/h) at fixed v,      c = Nᵀ (f − P T r),      rows + J T r
 //! ```
 //!
-//! What follows by constraints is put in terms of the rest, as in the step: its own part `T r` moves rows and forces of the
-//! program as known motion does, and the rest goes through the sensitivity of the smaller program. `P` and `J` are those
-//! before that, `f` has what moves the forces `μ` of the constraints, which act at B's point.
+//! Dependent dofs are eliminated as in the step. Their own part `T r` changes rows and forces of
+//! the program as known motion does; the remainder goes through the sensitivity of the reduced
+//! program. `P` and `J` belong to the program before the elimination. `f` contains the changes of
+//! the constraint forces `μ`, which act at B's point.
 
 use crate::constraint::Reduction;
 use crate::held::Held;
@@ -14,7 +15,7 @@ use quasistep_math::Vec3;
 use quasistep_model::{SpatialForce, Twist, left_jacobian_inverse};
 use quasistep_solvers::ConeProgram;
 
-/// A constraint between two frames, or of joints, at an answer.
+/// A constraint between two frames or between joints, at the solution.
 #[derive(Clone, Debug)]
 pub(super) struct ConstraintAt {
     /// First of its rows.
@@ -22,20 +23,20 @@ pub(super) struct ConstraintAt {
     n_rows: usize,
     /// Bodies A and B; the world twice for a coupling.
     pub bodies: [usize; 2],
-    /// Where both frames are, in W.
+    /// Origins of both frames, in W, in m.
     pub p: [Vec3; 2],
-    /// Errors of shift and turn, in m and rad.
+    /// Errors of translation and rotation, in m and rad.
     pub error: [Vec3; 2],
-    /// Share of them that is recovered, and the speed at which the rest is.
+    /// Share of the errors that is recovered, and the speed of bounded recovery.
     recovery: [f64; 2],
     /// Impulse on B at its point, in N·s and N·m·s.
     pub force: Vec3,
     pub torque: Vec3,
-    /// Of a coupling.
+    /// Terms of a coupling.
     terms: Vec<(usize, f64)>,
 }
 
-/// What rates and the recovery of errors are asked for.
+/// Recovery of one error vector.
 #[derive(Clone, Copy)]
 struct Recovery {
     error: Vec3,
@@ -48,14 +49,14 @@ impl Recovery {
     fn change(&self, d: Vec3, dh: f64) -> Vec3 {
         let Self { error, share, h } = *self;
         if share < 1.0 {
-            // of constant size
+            // bounded recovery has a constant speed
             let along = error * (error.dot(d) / error.norm_squared());
             return (d - along) * (share / h);
         }
         d * (1.0 / h) - error * (dh / (h * h))
     }
 
-    /// The transpose: gradients by the error and by `h`.
+    /// Transpose of [`change`](Self::change): gradients with respect to the error and to `h`.
     fn gradient(&self, by: Vec3) -> (Vec3, f64) {
         let Self { error, share, h } = *self;
         if share < 1.0 {
@@ -89,7 +90,7 @@ impl ConstraintAt {
         [0, 1].map(|k| Recovery { error: self.error[k], share: self.recovery[k], h })
     }
 
-    /// Rows for three numbers of shift and three of turn, or the first.
+    /// Writes three translation rows and, if there is room, three rotation rows.
     fn write(&self, shift: Vec3, turn: Vec3, rows: &mut [f64]) {
         let all = [shift.to_array(), turn.to_array()].concat();
         rows[self.first..][..self.n_rows].copy_from_slice(&all[..self.n_rows]);
@@ -101,12 +102,12 @@ impl ConstraintAt {
     }
 }
 
-/// What moves, in [`rate_changes`].
+/// Changes on which [`rate_changes`] depends.
 pub(super) struct Moves<'a> {
-    /// Change of `q` over dofs, and the twists of bodies that it is.
+    /// Change of `q` over dofs, and the corresponding twists of bodies.
     pub dq: &'a [f64],
     pub bodies: &'a [Twist],
-    /// Twists of bodies, and their changes at fixed rates of what is not known.
+    /// Twists of bodies, and their changes at fixed unknown rates.
     pub V: &'a [Twist],
     pub dV: &'a [Twist],
     /// Changes of known rates over dofs.
@@ -147,19 +148,19 @@ pub(super) fn rate_changes(
     }
 }
 
-/// Gradients that [`gradient_of_rate_changes`] adds to.
+/// Gradients to which [`gradient_of_rate_changes`] adds.
 pub(super) struct Weights<'a> {
-    /// By the motion of bodies, and by `q` directly.
+    /// Gradients with respect to the motion of bodies, and directly to `q`.
     pub motion: &'a mut [SpatialForce],
     pub dq: &'a mut [f64],
-    /// By changes of twists.
+    /// Gradient with respect to changes of twists.
     pub twist: &'a mut [SpatialForce],
-    /// By known rates over dofs, and by the time step.
+    /// Gradients with respect to known rates over dofs, and to the time step.
     pub known: &'a mut [f64],
     pub time_step: &'a mut f64,
 }
 
-/// The transpose of [`rate_changes`], for weights `by` on `r`.
+/// Transpose of [`rate_changes`], for weights `by` on `r`.
 pub(super) fn gradient_of_rate_changes(
     constraints: &[ConstraintAt],
     V: &[Twist],
@@ -196,7 +197,7 @@ pub(super) fn gradient_of_rate_changes(
     }
 }
 
-/// Adds how the impulses of constraints on bodies change as these move.
+/// Adds the change of constraint impulses on bodies as the bodies move.
 pub(super) fn add_force_changes(
     constraints: &[ConstraintAt],
     moves: &[Twist],
@@ -210,7 +211,8 @@ pub(super) fn add_force_changes(
     }
 }
 
-/// The transpose, for weights `y` on impulses of bodies.
+/// Transpose of [`add_force_changes`], for weights `y` on impulses of bodies.
+/// bodies.
 pub(super) fn gradient_of_force_changes(
     constraints: &[ConstraintAt],
     y: &[Twist],
@@ -223,18 +225,18 @@ pub(super) fn gradient_of_force_changes(
     }
 }
 
-/// `rows += E J y` for rates `y` of what follows by constraints, over dofs; of the program before it was put in terms of the
-/// rest.
+/// `rows += E J y` for rates `y` of dependent dofs, over dofs. `whole` is the program before the
+/// elimination.
 pub(super) fn add_rows(whole: &ConeProgram, reduction: &Reduction, y: &[f64], rows: &mut [f64]) {
     each_entry(whole, reduction, |row, dof, entry| rows[row] += entry * y[dof]);
 }
 
-/// The transpose: `y += Jᵀ Eᵀ rows` for what follows by constraints.
+/// Transpose of [`add_rows`]: `y += Jᵀ Eᵀ rows` for dependent dofs.
 pub(super) fn add_forces(whole: &ConeProgram, reduction: &Reduction, rows: &[f64], y: &mut [f64]) {
     each_entry(whole, reduction, |row, dof, entry| y[dof] += entry * rows[row]);
 }
 
-/// Calls `each` with row of `z`, dof and entry of `E J` of all that follows by constraints.
+/// Calls `each` with row of `z`, dof and entry of `E J` for all dependent dofs.
 fn each_entry(whole: &ConeProgram, reduction: &Reduction, mut each: impl FnMut(usize, usize, f64)) {
     for cone in 0..whole.n_cones() {
         let rows = whole.rows_of(cone);

@@ -1,4 +1,4 @@
-//! What follows by constraints, and the forces that it takes.
+//! Dependent dofs of constraints, and the constraint forces.
 
 use super::change::{InputChange, reset};
 use super::constraint::{
@@ -10,7 +10,7 @@ use crate::system::System;
 use quasistep_model::SpatialForce;
 
 impl Derivatives {
-    /// Adds `s P x` to `to`, both over dofs, of all blocks in which something follows by constraints.
+    /// Adds `s P x` to `to`, both over dofs, for all blocks with dependent dofs.
     pub(super) fn add_cost(&self, system: &System, s: f64, x: &[f64], to: &mut [f64]) {
         let whole = self.work.problem.whole();
         let mut last = None;
@@ -25,15 +25,15 @@ impl Derivatives {
                 to[*dof] += s * P.map(|(P, dof)| P * x[*dof]).sum::<f64>();
             }
         }
-        // springs below their limit
+        // springs below their force limit
         let stiff = self.springs.iter().filter(|spring| spring.limits && spring.limited.is_none());
         for spring in stiff {
             to[spring.dof] += s * self.time_step.powi(2) * spring.stiffness * x[spring.dof];
         }
     }
 
-    /// Constraints with their impulses at the answer: those that the program's balance leaves to what follows by them. Adds
-    /// them to the impulses on bodies.
+    /// Collects constraints with their impulses at the solution, which follow from the force
+    /// balance of dependent dofs. Adds them to the impulses on bodies.
     pub(super) fn collect_constraints(&mut self, system: &System, most: f64) {
         self.constraints.clear();
         self.springs.clear();
@@ -69,8 +69,8 @@ impl Derivatives {
         self.kinks.recovery += recovery;
     }
 
-    /// Changes of the forces of constraints on bodies (`dF`), and of the rows of contacts and limits by what follows by
-    /// constraints (`rows`, and at the least-norm rates `turn`).
+    /// Changes of constraint forces on bodies (`dF`), and of rows of contacts and limits due to
+    /// dependent dofs (`rows`, and at the least-norm rates `turn`).
     pub(super) fn change_of_constraints(&mut self, system: &System, impulses: bool) {
         let Self { scratch: s, work, constraints, .. } = self;
         let reduction = &work.load.reduction;
@@ -90,7 +90,8 @@ impl Derivatives {
         }
     }
 
-    /// What follows by constraints moves as told, and hands its forces on dofs (`d`) to the others.
+    /// Subtracts the change of the cost's gradient due to dependent dofs (`P · ties`) from the force
+    /// changes (`d`). Then moves the force changes of dependent dofs to the independent ones.
     pub(super) fn change_of_followers(&mut self, system: &System) {
         if self.constraints.is_empty() {
             return;
@@ -101,8 +102,9 @@ impl Derivatives {
         self.scratch.d = d;
     }
 
-    /// Gradient by all that moves the rows of constraints, for weights on the velocities of what follows by them (`scratch.ties`)
-    /// and on the program's rows and forces, which are in the scratch too.
+    /// Gradient with respect to the inputs of the constraint rows. Weights are on the velocities of
+    /// dependent dofs (`scratch.ties`) and on the program's rows and forces, also in the scratch
+    /// memory.
     pub(super) fn gradient_of_constraints(&mut self, system: &System, out: &mut InputChange) {
         if self.constraints.is_empty() {
             return;
@@ -129,7 +131,8 @@ impl Derivatives {
         gradient_of_force_changes(constraints, &s.moves, &mut s.dF);
     }
 
-    /// For weights on the rows at the least-norm rates (`turn`): by changes of their twists (`to_W`), and by the motion of bodies.
+    /// Transpose for weights on the rows at the least-norm rates (`turn`): gradients with respect
+    /// to changes of their twists (`to_W`) and to the motion of bodies.
     pub(super) fn gradient_of_turned_constraints(&mut self, impulses: bool) {
         if self.constraints.is_empty() || !impulses {
             return;

@@ -1,15 +1,16 @@
-//! One contact as its bodies move: change of its rates and of its force, and the transpose.
+//! One contact as its bodies move: change of its rates and of its force, and the transposes.
 //!
 //! ```text
 //! r = (n·u + offset, t1·u, t2·u, n·w, r1·w, r2·w),     u = V_B(p_b) − V_A(p_a),     w = W_B − W_A
 //! f = n λ0 + t1 λ1 + t2 λ2 at the points,               m = n λ3 + r1 λ4 + r2 λ5
 //! ```
 //!
-//! Friction of an area is at the lever `d` of its centre: rates `r1 − d2 r3`, `r2 + d1 r3`, and the torque `λ3 + d1 λ2 − d2 λ1`
-//! about the normal at the contact. Centre and spin radius move with its points, and with their loads (`pressure.rs`).
+//! Friction of an area acts at the lever arm `d` of its centre. The rates are `r1 − d2 r3`, `r2 +
+//! d1 r3`, and the torque about the normal at the contact is `λ3 + d1 λ2 − d2 λ1`. Centre and spin
+//! radius depend on the area's points and on their loads (`pressure.rs`).
 //!
-//! Moved are the points, the centre, the normal and, with it, the tangents: `t1` is an axis of the world, projected, and
-//! turns about the normal too, which a pyramid feels.
+//! The points, the centre, the normal and the tangents move. `t1` is a projected world axis. It
+//! therefore also rotates about the normal, which matters for pyramids.
 
 use crate::contact::{ContactRow, Tangents};
 use crate::formulation::edges::{WAYS, Ways};
@@ -18,65 +19,68 @@ use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{SpatialForce, Twist};
 use std::ops::Range;
 
-/// A contact at an answer.
+/// A contact at the solution.
 #[derive(Clone, Debug)]
 pub(super) struct ContactAt {
     pub bodies: [usize; 2],
-    /// Its entries of `z` and its pushes.
+    /// Range of its entries in `z` and its pushes.
     pub rows: Range<usize>,
     pub n: Vec3,
     pub t: [Vec3; 2],
     pub r: [Vec3; 2],
     pub p: [Vec3; 2],
-    /// How fast tangents, and axes of rolling, turn about the normal: `σ = spin t2·δn`.
+    /// Rate at which tangents, and rolling axes, rotate about the normal: `σ = spin t2·δn`.
     spin: [f64; 2],
-    /// True if `t1`, not `t2`, lies in the plane of the normal and the axis that they are made of; then `σ = −spin t1·δn`.
+    /// True if `t1`, not `t2`, lies in the plane of the normal and the world axis. Then `σ = −spin
+    /// t1·δn`.
     fixed: bool,
-    /// From the contact to the centre of its area, along the tangents, and the centre.
+    /// Vector from the contact to the centre of its area, along the tangents, in m, and the centre.
     lever: [f64; 2],
     centre: Option<CentreAt>,
-    /// The area that it is a point of.
+    /// Index of the area to which the contact belongs.
     pub area: Option<usize>,
-    /// Its place among those that joined along the motion.
+    /// Index among the contacts that were added along the motion.
     pub joined: Option<usize>,
     pub motion: ContactMotion,
     /// `∂offset/∂phi`: `1/h`, or 0 where the recovery is bounded.
     pub per_phi: f64,
     /// `∂offset/∂h`.
     pub per_h: f64,
-    /// Share of its normal speed at the start of the step that it leaves an impact with.
+    /// Share of the normal speed at the start of the step that the contact has after its impact.
     pub bounce: f64,
-    /// Rates with the offset, and impulses, in all ways.
+    /// Rates with the offset, and impulses, in all six directions.
     pub rates: [f64; WAYS],
     pub lambda: [f64; WAYS],
-    /// In m/N.
+    /// Compliance, in m/N.
     pub compliance: f64,
-    /// How the logarithm of the area of a point of a foundation changes by a turn and a shift of B, in 1/rad and 1/m.
+    /// Derivative of the logarithm of a foundation point's area with respect to a rotation and a
+    /// translation of B, in 1/rad and 1/m.
     pub grow: [Vec3; 2],
-    /// Friction coefficient of each way.
+    /// Friction coefficients `mu`, `mu_spin`, `mu_roll`.
     pub mu: [f64; 3],
-    /// True if the one of spinning is that of sliding times the radius of an area.
+    /// True if `mu_spin` is `mu` times the spin radius of an area.
     spin_follows: bool,
-    /// What each row of its Jacobian is scaled by.
+    /// Scale of each row of its Jacobian.
     pub scales: [f64; WAYS],
-    /// The way of each row of its Jacobian, as many as it has.
+    /// Direction of each row of its Jacobian.
     pub ways: [u8; WAYS],
     pub n_ways: usize,
 }
 
-/// The centre of an area, and how it and the spin radius move against A as B does: by a turn, and a shift at B's point of the
-/// contact.
+/// Centre of an area, with the derivatives of centre and spin radius with respect to the motion of
+/// B relative to A: a rotation, and a translation at B's witness point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CentreAt {
     pub p: Vec3,
     pub motion: MotionMap,
-    /// Of the logarithm of `mu_spin`, in 1/rad and 1/m.
+    /// Derivatives of the logarithm of `mu_spin`, in 1/rad and 1/m.
     pub spin_turn: Vec3,
     pub spin_shift: Vec3,
 }
 
-/// How the centre of an area moves as its points do, seen from each; `by_place` are the changes of its centre along the tangents
-/// and of the logarithm of its spin radius by the places of the points along the tangents.
+/// Motion of the centre of an area with its points, as seen from each point. `by_place` holds the
+/// derivatives of the centre and of the logarithm of the spin radius with respect to the positions
+/// of the points, along the tangents.
 pub(super) fn centres(
     rows: &[ContactRow],
     motions: &[ContactMotion],
@@ -90,7 +94,7 @@ pub(super) fn centres(
             CentreAt { p, motion: MotionMap::ZERO, spin_turn: Vec3::ZERO, spin_shift: Vec3::ZERO };
         for ((other, of), by) in rows.iter().zip(motions).zip(by_place) {
             let (turn, shift) = (of.a.turn + of.b.turn, of.a.shift + of.b.shift);
-            // the shift there is v + w × r
+            // the translation at the other point is v + w × r
             let r = other.near.point.p_WCb - row.near.point.p_WCb;
             let carried = Mat3::from_columns(Vec3::AXES.map(|w| w.cross(r)));
             let turn = (turn + shift * carried) * 0.5;
@@ -107,7 +111,7 @@ pub(super) fn centres(
     rows.iter().map(seen_from).collect()
 }
 
-/// What a small motion of both bodies does to a contact's frame.
+/// Change of a contact's frame for a small motion of both bodies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrameChange {
     pub n: Vec3,
@@ -115,14 +119,14 @@ pub(super) struct FrameChange {
     pub r: [Vec3; 2],
     pub p: [Vec3; 2],
     pub lever: [f64; 2],
-    /// Of the logarithm of `mu_spin`.
+    /// Change of the logarithm of `mu_spin`.
     pub spin: f64,
-    /// Of the logarithm of the area of a point of a foundation.
+    /// Change of the logarithm of a foundation point's area.
     pub grow: f64,
     pub phi: f64,
 }
 
-/// Weights on a frame: a gradient.
+/// Weights on the change of a contact's frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrameWeights {
     pub n: Vec3,
@@ -136,7 +140,7 @@ pub(super) struct FrameWeights {
 }
 
 impl ContactAt {
-    /// Of a row, with nothing known of the answer.
+    /// Builds the contact of a row, without data of the solution.
     pub fn new(
         row: &ContactRow,
         bodies: [usize; 2],
@@ -181,12 +185,13 @@ impl ContactAt {
         }
     }
 
-    /// Directions of the ways.
+    /// Unit vectors of all six directions.
     pub fn axes(&self) -> [Vec3; WAYS] {
         [self.n, self.t[0], self.t[1], self.n, self.r[0], self.r[1]]
     }
 
-    /// The direction that the normal turns towards where these axes turn about it at the rate of their `spin`.
+    /// Direction of normal change for which the given axes rotate about the normal at the rate
+    /// `spin`.
     fn turned_by(&self, axes: [Vec3; 2]) -> Vec3 {
         if self.fixed { -axes[0] } else { axes[1] }
     }
@@ -196,25 +201,26 @@ impl ContactAt {
         (V[1].at(self.p[1]) - V[0].at(self.p[0]), V[1].w_W - V[0].w_W)
     }
 
-    /// Rates without the offset.
+    /// Rates without the offset, in all six directions.
     pub fn rates(&self, V: [Twist; 2]) -> [f64; WAYS] {
         let (u, w) = self.relative(V);
         self.along(u, w)
     }
 
-    /// Components in all ways of a velocity and an angular velocity at the contact, or of weights on its force and torque.
+    /// Components in all six directions of a velocity and an angular velocity at the contact, or of
+    /// weights on its force and torque.
     pub fn along(&self, u: Vec3, w: Vec3) -> [f64; WAYS] {
         let [n, t1, t2, _, r1, r2] = self.axes();
         let ([d1, d2], spin) = (self.lever, n.dot(w));
         [n.dot(u), t1.dot(u) - d2 * spin, t2.dot(u) + d1 * spin, spin, r1.dot(w), r2.dot(w)]
     }
 
-    /// The impulse about the normal at the contact.
+    /// Angular impulse about the normal at the contact point.
     fn spin_at_contact(&self, lambda: &[f64; WAYS]) -> f64 {
         lambda[3] + self.lever[0] * lambda[2] - self.lever[1] * lambda[1]
     }
 
-    /// `(f, m)` of impulses in all ways, at the contact.
+    /// Linear and angular impulse `(f, m)` at the contact, for impulses in all six directions.
     pub fn force(&self, lambda: &[f64; WAYS]) -> (Vec3, Vec3) {
         let [n, t1, t2, _, r1, r2] = self.axes();
         (
@@ -223,12 +229,12 @@ impl ContactAt {
         )
     }
 
-    /// Forces on both bodies.
+    /// Spatial forces on both bodies.
     pub fn on_bodies(&self, f: Vec3, m: Vec3) -> [SpatialForce; 2] {
         [SpatialForce::at(self.p[0], -f, -m), SpatialForce::at(self.p[1], f, m)]
     }
 
-    /// How the frame changes as the bodies move.
+    /// Change of the frame as the bodies move.
     pub fn frame_change(&self, moves: [Twist; 2]) -> FrameChange {
         let [a, b] = moves;
         let (w, v) = (b.w_W - a.w_W, b.at(self.p[1]) - a.at(self.p[1]));
@@ -257,7 +263,8 @@ impl ContactAt {
         }
     }
 
-    /// The transpose: adds to the gradients by the motions of both bodies.
+    /// Transpose of [`frame_change`](Self::frame_change): adds to the gradients with respect to
+    /// both bodies' motions.
     pub fn frame_gradient(&self, weights: &FrameWeights, to: [&mut SpatialForce; 2]) {
         let motion = &self.motion;
         let mut weights = *weights;
@@ -303,7 +310,7 @@ impl ContactAt {
         *a += SpatialForce::at(self.p[1], pb, Vec3::ZERO);
     }
 
-    /// Change of the rates as the frame changes and the twists `V` by `dV`.
+    /// Change of the rates for a change `c` of the frame and changes `dV` of the twists `V`.
     pub fn rate_changes(&self, c: &FrameChange, V: [Twist; 2], dV: [Twist; 2]) -> [f64; WAYS] {
         let (u, w) = self.relative(V);
         let (du, dw) = self.relative(dV);
@@ -315,14 +322,15 @@ impl ContactAt {
             c.n.dot(u) + n.dot(du),
             c.t[0].dot(u) + t1.dot(du) - d2 * dspin - c.lever[1] * spin,
             c.t[1].dot(u) + t2.dot(du) + d1 * dspin + c.lever[0] * spin,
-            // as friction about the normal is scaled
+            // scaled like the friction torque about the normal
             dspin + c.spin * spin,
             c.r[0].dot(w) + r1.dot(dw),
             c.r[1].dot(w) + r2.dot(dw),
         ]
     }
 
-    /// The transpose for weights on the rates: adds to the frame's weights and to those on `dV`.
+    /// Transpose of [`rate_changes`](Self::rate_changes) for weights on the rates: adds to the
+    /// weights on the frame and on `dV`.
     pub fn rate_gradient(
         &self,
         V: [Twist; 2],
@@ -358,7 +366,8 @@ impl ContactAt {
         )
     }
 
-    /// Change of the forces on both bodies, for the change `(df, dm)` of the force itself.
+    /// Change of the forces on both bodies, where `(df, dm)` is the change of the contact's own
+    /// force.
     pub fn on_bodies_change(&self, c: &FrameChange, df: Vec3, dm: Vec3) -> [SpatialForce; 2] {
         let (f, _) = self.force(&self.lambda);
         let [mut a, mut b] = self.on_bodies(df, dm);
@@ -367,8 +376,8 @@ impl ContactAt {
         [a, b]
     }
 
-    /// The transpose of both for twists as weights on the bodies' forces, and `by_f`, `by_m` on `(f, m)` itself;
-    /// returns the weights on the impulses.
+    /// Transpose of the force changes. Weights on the bodies' forces are given as twists, weights
+    /// on `(f, m)` as `by_f`, `by_m`. Returns the weights on the impulses.
     pub fn force_gradient(
         &self,
         weights: [Twist; 2],
@@ -394,7 +403,7 @@ impl ContactAt {
         self.along(u, w)
     }
 
-    /// Change of a push for changes of the three friction coefficients: pushes are linear in them.
+    /// Change of a push for changes of the three friction coefficients. Pushes are linear in them.
     pub fn push_change(&self, push: &[f64; WAYS], dmu: &[f64]) -> [f64; WAYS] {
         let share = |k: usize| if self.mu[k] > 0.0 { dmu[k] / self.mu[k] } else { 0.0 };
         let spin = if self.spin_follows { share(0) + share(1) } else { share(1) };
@@ -402,7 +411,7 @@ impl ContactAt {
         std::array::from_fn(|w| push[w] * by[w])
     }
 
-    /// The transpose, for weights on a push.
+    /// Transpose of [`push_change`](Self::push_change), for weights on a push.
     pub fn push_gradient(&self, push: &[f64; WAYS], by: &[f64; WAYS], to: &mut [f64]) {
         let product = |w: usize| push[w] * by[w];
         let mut sums = [product(1) + product(2), product(3), product(4) + product(5)];

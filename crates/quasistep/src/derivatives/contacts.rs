@@ -1,4 +1,4 @@
-//! Rows of contacts, and their forces on bodies.
+//! Rows of all contacts, and their forces on bodies.
 
 use super::change::{InputChange, OutputChange, reset};
 use super::contact::{self, ContactAt, FrameWeights};
@@ -17,17 +17,17 @@ use crate::workspace::Workspace;
 use quasistep_math::Vec3;
 use quasistep_model::{SpatialForce, Twist};
 
-/// True if the recovery of a gap is bounded.
+/// True if the recovery of a gap is bounded by the recovery speed.
 pub(super) fn is_bounded(gap: f64, params: &StepParams) -> bool {
     gap / params.time_step <= -params.max_recovery_speed * (1.0 - TIE)
 }
 
-/// True if a gap just reaches the speed at which its recovery is bounded.
+/// True if a gap is exactly at the bound of the recovery speed.
 pub(super) fn is_at_bound(gap: f64, params: &StepParams) -> bool {
     (gap / params.time_step / params.max_recovery_speed + 1.0).abs() <= TIE
 }
 
-/// Two different entries.
+/// Mutable references to two different entries.
 fn two<T>(v: &mut [T], [a, b]: [usize; 2]) -> [&mut T; 2] {
     // contacts are between different bodies
     let Ok(pair) = v.get_disjoint_mut([a, b]) else {
@@ -37,7 +37,7 @@ fn two<T>(v: &mut [T], [a, b]: [usize; 2]) -> [&mut T; 2] {
 }
 
 impl Derivatives {
-    /// All contacts at the answer; adds their impulses to those on bodies.
+    /// Collects all contacts at the solution and adds their impulses to those on bodies.
     pub(super) fn collect_contacts(&mut self, system: &System, params: &StepParams, mode: Mode) {
         self.work.scan.motions(system, &mut self.motions);
         let met = self.rows_where_they_meet(system);
@@ -88,7 +88,7 @@ impl Derivatives {
             contact.rates[0] += if contact.bounce > 0.0 { -speed } else { offset };
             let gives = row.friction.compliance > 0.0;
             if contact.bounce > 0.0 {
-                // the speed at the start alone counts
+                // after an impact the row depends only on the speed at the start
             } else if gives || !is_bounded(phi, params) {
                 (contact.per_phi, contact.per_h) = (1.0 / h, -phi / (h * h));
             }
@@ -113,8 +113,8 @@ impl Derivatives {
         }
     }
 
-    /// Rows of all contacts, with the points and motions of those that joined as they are where their pairs meet; `None` if none
-    /// did.
+    /// Rows of all contacts, where points of pairs that meet along the motion are posed as at their
+    /// meeting; `None` if no pair meets.
     fn rows_where_they_meet(&mut self, system: &System) -> Option<Vec<ContactRow>> {
         let Self { work, places, motions, .. } = self;
         if places.is_empty() {
@@ -137,8 +137,8 @@ impl Derivatives {
         Some(rows)
     }
 
-    /// Changes of the rows of contacts (`rows`, and at the least-norm rates `turn`), of their pushes (`push`) and frames
-    /// (`frames`), and of their forces on bodies (`dF`).
+    /// Changes of contact rows (`rows`, and at the least-norm rates `turn`), of pushes (`push`), of
+    /// frames (`frames`), and of contact forces on bodies (`dF`).
     pub(super) fn change_of_contacts(&mut self, change: &InputChange, impulses: bool) {
         let Self { scratch: s, work, .. } = self;
         reset(&mut s.rows, self.z.len(), 0.0);
@@ -191,8 +191,10 @@ impl Derivatives {
         }
     }
 
-    /// For weights on rows (`rows`, `turn`), on forces of bodies (`moves`), on areas of points (`grow`), and on impulses: by the
-    /// motion of bodies (`dF`), by changes of their twists (`dF2`, `to_W`), and by centres of areas (`areas`).
+    /// Transpose of the contacts' change. Weights are on rows (`rows`, `turn`), on forces of bodies
+    /// (`moves`), on areas of points (`grow`), and on impulses. Gradients are with respect to the
+    /// motion of bodies (`dF`), to changes of their twists (`dF2`, `to_W`), and to centres of areas
+    /// (`areas`).
     pub(super) fn gradient_of_contacts(&mut self, weights: &OutputChange, out: &mut InputChange) {
         let Self { scratch: s, work, .. } = self;
         let impulses = weights.weighs_impulses();
@@ -226,7 +228,7 @@ impl Derivatives {
             }
             let (f, m) = weights.of_impulse(k);
             let mut by_lambda = contact.force_gradient(of(&s.moves), f, m, &mut frame);
-            // the normal impulse is asked for without its direction
+            // the normal impulse is weighted as a scalar, without its direction
             by_lambda[0] += weights.normal.get(k).copied().unwrap_or(0.0);
             if let Some(area) = contact.area {
                 let own = &mut s.areas[area];

@@ -1,4 +1,5 @@
-//! Inertia: that of passive dofs against passive dofs, or of all against the change of velocity where that is carried over.
+//! Inertia: of passive dofs in quasi-static steps, or of all dofs against the change of velocity in
+//! dynamic steps.
 
 use super::change::{InputChange, reset, vec3};
 use super::loads::add3;
@@ -31,12 +32,12 @@ impl Derivatives {
         self.collect_mass_scales(system, params);
     }
 
-    /// Scales the momenta at hand as the step's program does, and finds how the scale changes.
+    /// Scales the momenta as the step's program does, and computes the derivatives of the scale.
     fn collect_mass_scales(&mut self, system: &System, params: &StepParams) {
         let (model, kin) = (&system.model, &self.work.scan.kin);
         let (n_v, n_bodies) = (model.n_v(), model.n_bodies());
         let scales = &self.work.problem.mass_scales;
-        // where velocity is carried over, mass is as it is
+        // dynamic steps do not scale mass
         let uniform = if self.start.carried { 1.0 } else { scales.uniform };
         let scales = if self.start.carried { &[][..] } else { &scales.of_block[..] };
         let trees = &self.matrices.trees;
@@ -100,7 +101,7 @@ impl Derivatives {
         model.add_generalised(kin, &to_moves, &mut at.log_by_q);
     }
 
-    /// Takes the changes of momenta (`dF2`) off the forces on dofs (`d`).
+    /// Subtracts the changes of momenta (`dF2`) from the forces on dofs (`d`).
     pub(super) fn change_of_inertia(&mut self, system: &System, change: &InputChange) {
         if !self.inertia {
             return;
@@ -137,7 +138,7 @@ impl Derivatives {
         }
     }
 
-    /// Changes of the momenta of bodies (`dF2`) by mass, centre of mass and inertia.
+    /// Adds changes of the momenta of bodies (`dF2`) with mass, centre of mass and inertia.
     fn add_changes_of_mass(&mut self, system: &System, change: &InputChange) {
         let model = &system.model;
         let Self { scratch: s, work, .. } = self;
@@ -152,7 +153,7 @@ impl Derivatives {
         if !change.com.is_empty() {
             for (i, body) in model.bodies().iter().enumerate() {
                 let dp = kin.X_WB[i].rotation.rotate(vec3(&change.com, 3 * i));
-                // p × m v and its change: the centre is elsewhere, and goes at another speed
+                // p × m v and its change: a moved centre of mass also has another velocity
                 let (p, V, l) = (kin.p_WBcm[i], self.V_inert[i], self.momenta[i].f_W);
                 let dl = V.w_W.cross(dp) * (self.scale.of_body[i] * body.inertia.mass);
                 s.dF2[i] += SpatialForce { m_Wo_W: dp.cross(l) + p.cross(dl), f_W: dl };
@@ -167,7 +168,8 @@ impl Derivatives {
         }
     }
 
-    /// For weights on forces on dofs (`d`): adds the gradients by the motion of bodies (`dF`).
+    /// Transpose of the inertia's change, for weights on forces on dofs (`d`): adds gradients with
+    /// respect to the motion of bodies (`dF`).
     pub(super) fn gradient_of_inertia(&mut self, system: &System, out: &mut InputChange) {
         if !self.inertia {
             return;
@@ -209,7 +211,8 @@ impl Derivatives {
         }
     }
 
-    /// For weights on the momenta of bodies (`moves`).
+    /// Adds gradients with respect to mass, centre of mass and inertia, for weights on the momenta
+    /// of bodies (`moves`).
     fn add_gradients_of_mass(&mut self, system: &System, out: &mut InputChange) {
         let Self { scratch: s, work, .. } = self;
         let kin = &work.scan.kin;
@@ -217,7 +220,7 @@ impl Derivatives {
             if body.inertia.mass > 0.0 {
                 out.mass[i] += s.moves[i].dot(&self.momenta[i]) / body.inertia.mass;
             }
-            // of `by · (dp × l, m w × dp)` at the centre of mass
+            // gradient of `by · (dp × l, m w × dp)` at the centre of mass
             let (by, w, l) = (s.moves[i], self.V_inert[i].w_W, self.momenta[i].f_W);
             let scale = self.scale.of_body[i];
             let by_p =

@@ -1,8 +1,8 @@
-//! Contacts of pairs that join the program along the motion: their points are those of where the pair meets.
+//! Contacts of pairs that are added along the motion, with the points of their first contact.
 //!
-//! A pair that meets at the share `s` of another motion has the points and the normal that it has there, `q_s = q ⊕ s h v`,
-//! each point carried back with its body to where the program is made. So its frame changes with `q_s`, which changes with that
-//! other motion, and with `q` itself.
+//! A pair that meets at the share `s` of another motion has the points and normal of `q_s = q ⊕ s h
+//! v`. Each point is carried with its body back to the configuration of the program. The contact
+//! frame therefore changes with `q_s`, which depends on that other motion, and with `q` itself.
 
 use super::contact::{ContactAt, FrameChange, FrameWeights};
 use crate::contact::ContactRow;
@@ -10,36 +10,37 @@ use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{Kinematics, SpatialForce, Twist};
 
-/// Where a pair meets.
+/// Configuration at which a pair meets.
 #[derive(Clone, Debug)]
 pub(super) struct PlaceAt {
     pub pair: (u32, u32),
-    /// The motion that brings the pair there, by its number among those of the step, and how far it is done.
+    /// Index of the motion that brings the pair together, and the share of it done by then.
     pub motion: usize,
     pub share: f64,
     pub kin: Kinematics,
 }
 
-/// A contact that joined.
+/// A contact that was added along the motion.
 #[derive(Clone, Debug)]
 pub(super) struct Joined {
-    /// Index of its pair's place.
+    /// Index of the configuration at which its pair meets.
     place: usize,
-    /// The contact there.
+    /// The contact at that configuration.
     there: ContactAt,
-    /// From there to where the program is made, for both bodies.
+    /// Rotations of both bodies from that configuration to the program's.
     back: [Mat3; 2],
 }
 
 impl PlaceAt {
-    /// Twists of both bodies for changes of the configuration there, over dofs.
+    /// Twists of both bodies for changes of the meeting's configuration, over dofs.
     pub fn moves(&self, system: &System, dq: &[f64]) -> [Twist; 2] {
         let mut all = vec![Twist::ZERO; system.model.n_bodies()];
         system.model.twists(&self.kin, dq, &mut all);
         self.bodies(system).map(|body| all[body])
     }
 
-    /// The transpose: the gradient by the configuration there.
+    /// Transpose of [`moves`](Self::moves): the gradient with respect to the meeting's
+    /// configuration.
     pub fn gradient(&self, system: &System, by: [SpatialForce; 2]) -> Vec<f64> {
         let model = &system.model;
         let mut all = vec![SpatialForce::ZERO; model.n_bodies()];
@@ -58,7 +59,8 @@ impl PlaceAt {
 }
 
 impl Joined {
-    /// Adds a contact that is known `there`, where its pair meets, and returns it as the program has it in `row`.
+    /// Adds a contact given at its meeting (`there`), and returns it at the program's
+    /// configuration, with the geometry of `row`.
     pub fn push(
         all: &mut Vec<Self>,
         places: &[PlaceAt],
@@ -81,7 +83,8 @@ impl Joined {
         contact
     }
 
-    /// How its frame changes as its bodies move, and as they do where they meet (`places`).
+    /// Change of its frame with the motion of its bodies, at the program's configuration and at the
+    /// meeting (`places`).
     pub fn frame_change(
         &self,
         contact: &ContactAt,
@@ -91,7 +94,7 @@ impl Joined {
         let Self { there, back, place } = self;
         let at = places[*place];
         let mut frame = there.frame_change(at);
-        // what a point moves on its body there, it does where the program is made
+        // a point's motion relative to its body is the same in both configurations, up to rotation
         frame.p = [0, 1].map(|side| {
             let on_body = frame.p[side] - at[side].at(there.p[side]);
             moves[side].at(contact.p[side]) + back[side] * on_body
@@ -101,7 +104,8 @@ impl Joined {
         frame
     }
 
-    /// The transpose: adds to the gradients by both motions.
+    /// Transpose of [`frame_change`](Self::frame_change): adds to the gradients with respect to
+    /// both motions.
     pub fn frame_gradient(
         &self,
         contact: &ContactAt,

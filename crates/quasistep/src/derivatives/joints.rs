@@ -1,4 +1,4 @@
-//! What acts along single dofs: limits, springs, dampers and external generalised forces.
+//! Effects along single dofs: limits, springs, dampers and external generalised forces.
 
 use super::change::InputChange;
 use super::contacts::{is_at_bound, is_bounded};
@@ -9,7 +9,7 @@ use crate::row::RowKey;
 use crate::system::{DampingOn, Role, System};
 
 impl Derivatives {
-    /// All joint limits with rows.
+    /// Collects all joint limits with rows.
     pub(super) fn collect_limits(&mut self, system: &System, params: &StepParams) {
         let h = params.time_step;
         self.limits.clear();
@@ -35,12 +35,12 @@ impl Derivatives {
         }
     }
 
-    /// All springs of actuated dofs, and which are at their limit.
+    /// Collects the springs of actuated dofs, and which of them are at their force limit.
     pub(super) fn collect_springs(&mut self, system: &System, h: f64) {
         let (load, v, sensitivity) = (&self.work.load, &self.work.report.v, &self.sensitivity);
         self.springs.clear();
         let mut saturation = 0;
-        // limited springs are pushed in the order of the dofs
+        // limited springs are stored in the order of the dofs
         let mut is_limited = || {
             saturation += 1;
             sensitivity.is_limited(saturation - 1)
@@ -137,7 +137,8 @@ impl Derivatives {
         }
     }
 
-    /// Weights on the difference of the command from the configuration go to `c`.
+    /// Transpose of the springs' change: weights on the command's difference from the configuration
+    /// go to `c`.
     pub(super) fn gradient_of_springs(&mut self, out: &mut InputChange) {
         let h = self.time_step;
         let Self { scratch: s, work, .. } = self;

@@ -1,52 +1,56 @@
-//! Which derivative of a step, where it has none in every direction, and why there is none at all.
+//! Kinds of derivatives, kinks at which a step has no two-sided derivative, and errors.
 
 use crate::error::StepError;
 use quasistep_solvers::{Kinks, SensitivityError};
 
-/// Which derivative.
+/// Kind of derivative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
-    /// Of the step itself, on its true active set. At a kink, where the step has no derivative in all directions,
-    /// it is that of the side that [`StepKinks`] names.
+    /// Derivative of the step itself, on its active set. At a kink it is the one-sided derivative
+    /// that [`StepKinks`] describes.
     Exact,
-    /// Of the relaxed step, whose contacts push before they touch: its own `q_next` and the derivative of that.
+    /// Derivative of the relaxed step, whose contacts push before they touch. `q_next` is then that
+    /// of the relaxed step.
     Smooth {
-        /// `λᵀ s = kappa` of every contact and every joint limit, whatever the shape of its cone and the
-        /// number of its edges, in J, > 0: a force of `kappa` N at a distance of one metre that closes in a
-        /// straight line.
+        /// Complementarity product `λᵀ s = kappa` of every contact and every joint limit, for any
+        /// cone shape and number of edges, in J, > 0. A contact at a distance of one metre that
+        /// closes in a straight line then has a force of `kappa` N.
         kappa: f64,
     },
 }
 
-/// Where a step has no derivative in every direction.
+/// Kinks of a step: places at which it has only one-sided derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepKinks {
-    /// Rows of the program that touch without pushing, and limited springs that just reach their limits.
+    /// Weakly active rows (touching without an impulse), and springs exactly at their force limit.
     pub program: Kinks,
-    /// Contact points with a force whose features change with the smallest motion of their bodies.
+    /// Loaded contact points whose features change with an infinitesimal motion of their bodies.
     pub features: u32,
-    /// Corners of patches that stand exactly on an edge of the other face, or of two level faces neither of which lies
-    /// on the other; of the relaxed step only: in the other one the forces of a patch at rest act alike from either
-    /// place. Chosen: the corner goes with its body, the normal with body A.
+    /// Corners of patches that lie exactly on an edge of the other face, or of two level faces that
+    /// partly cover one another. Counted for the relaxed step only; in the exact step the forces of
+    /// a resting patch have the same effect on either side. The derivative assumes that the corner
+    /// moves with its own body and the normal with body A.
     pub edges: u32,
-    /// Pairs with a point cloud of which the smallest motion may choose other points; of the relaxed step only, where
-    /// each of them has a force. Chosen: the points stay.
+    /// Pairs with a point cloud whose choice of contact points may change under an infinitesimal
+    /// motion. Counted for the relaxed step only, in which each point has a force. The derivative
+    /// assumes that the choice stays.
     pub choices: u32,
-    /// Overlaps that just reach the speed at which recovery is bounded. Chosen: it is bounded.
+    /// Overlaps exactly at the bound of the recovery speed. The derivative assumes that recovery is
+    /// bounded.
     pub recovery: u32,
-    /// Points at the contact margin, which the smallest motion takes in or out; of the relaxed step only, as they
-    /// have no force in the other.
+    /// Points exactly at the contact margin, which an infinitesimal motion adds or removes. Counted
+    /// for the relaxed step only, since they have no force in the exact one.
     pub margin: u32,
 }
 
 impl StepKinks {
-    /// True if the step has no derivative in some direction.
+    /// True if the step has a kink.
     pub fn any(&self) -> bool {
         let of_geometry = self.features + self.edges + self.choices + self.margin;
         !self.only_of_geometry() || of_geometry > 0
     }
 
-    /// Counts those of another motion of the same step, too.
+    /// Adds the kinks of another motion of the same step.
     pub(super) fn add(&mut self, other: &Self) {
         let Kinks { rows, held, round, loads, springs } = other.program;
         self.program.rows += rows;
@@ -61,49 +65,53 @@ impl StepKinks {
         self.margin += other.margin;
     }
 
-    /// True if no kink is but of where bodies are: derivatives by all but the configuration are as good as anywhere.
+    /// True if all kinks depend on the configuration only. Derivatives with respect to all other
+    /// inputs are then two-sided.
     pub fn only_of_geometry(&self) -> bool {
         !self.program.any() && self.recovery == 0
     }
 }
 
-/// Why there is no derivative.
+/// Reason why a step has no derivative.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DerivativeError {
     /// The step itself was not solved.
     #[error(transparent)]
     Step(#[from] StepError),
-    /// The program of the step has no derivative.
+    /// The program of the step cannot be differentiated.
     #[error("no derivative of this step: {0}")]
     Program(#[from] SensitivityError),
-    /// The step is not a quasi-static one that starts and ends as [`Integration::Euler`](crate::Integration::Euler) does.
+    /// The step's parameters do not permit derivatives: it must be an
+    /// [`Integration::Euler`](crate::Integration::Euler) step.
     #[error("no derivative of such a step: `{what}` is {seen}; it must be {rule}")]
     Formulation {
-        /// Which parameter.
+        /// Name of the parameter.
         what: &'static str,
-        /// What it is.
+        /// Value of the parameter.
         seen: &'static str,
-        /// What it must be.
+        /// Required value.
         rule: &'static str,
     },
-    /// Something stood in for the step that has no derivatives.
+    /// A fallback was taken that has no derivatives.
     #[error(
         "no derivative of the step that stands in, `{name}`, where exact friction has no answer: {why}"
     )]
     Fallback {
-        /// What stands in.
+        /// Name of the fallback.
         name: &'static str,
-        /// Why exact friction has no answer.
+        /// Reason why the exact step has no solution.
         why: StepError,
     },
-    /// A pair on a foundation joins the step along its motion: its points there have no derivative.
+    /// A pair on a foundation is added along the step's motion; its points have no derivative
+    /// there.
     #[error(
         "no derivative of this step: `{0}` and `{1}`, which are on a foundation, meet along its motion; take a smaller step, \
          or a contact_margin that has the pair from the start"
     )]
     Foundation(String, String),
-    /// A drive is at its effort limit under constraints: what moves along the constraints then has no stiffness of its own.
+    /// A drive coupled by constraints is at its effort limit. Motion along the constraints then has
+    /// no stiffness of its own.
     #[error(
         "no derivative of this step: the drive of `{0}`, which constraints couple, is at its effort limit"
     )]
@@ -111,17 +119,17 @@ pub enum DerivativeError {
     /// A vector has the wrong length.
     #[error("`{what}` has {got} entries; it must have {want}")]
     Length {
-        /// Which vector.
+        /// Name of the vector.
         what: &'static str,
-        /// Its length.
+        /// Length found.
         got: usize,
-        /// The length it must have, or 0 for none.
+        /// Length required, or 0 if the vector must be empty.
         want: usize,
     },
-    /// A number of the system at which friction or compliance of a pair begins, or becomes another law.
+    /// At this parameter value a pair's friction or compliance becomes nonzero, or its law changes.
     #[error("no derivative by a number at which friction or compliance of a pair begins")]
     Begins,
-    /// Nothing was differentiated yet, or the last step could not be.
+    /// No step was differentiated, or the last attempt failed.
     #[error("no step was differentiated")]
     NotPrepared,
 }

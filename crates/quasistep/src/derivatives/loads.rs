@@ -1,4 +1,4 @@
-//! Forces on bodies that are no contacts: weight, wrenches and springs of frames.
+//! Forces on bodies other than contacts: weight, wrenches and Cartesian springs.
 
 use super::change::{InputChange, reset, vec3};
 use super::prepared::Derivatives;
@@ -15,7 +15,8 @@ pub(super) fn add3(to: &mut [f64], at: usize, by: Vec3) {
 }
 
 impl Derivatives {
-    /// What of the inputs is fixed, and its forces on bodies: `per_h`, and the impulses that they are in a step.
+    /// Collects input data that derivatives keep fixed, and the loads on bodies: `per_h`, and their
+    /// impulses in a step.
     pub(super) fn collect_loads(
         &mut self,
         system: &System,
@@ -54,7 +55,8 @@ impl Derivatives {
         self.forces.iter_mut().for_each(|f| *f = *f * h);
     }
 
-    /// Changes of all forces on bodies, those of contacts and constraints among them (`dF`), as forces on dofs (`d`).
+    /// Changes of all forces on bodies, including contacts and constraints (`dF`), as generalised
+    /// forces (`d`).
     pub(super) fn change_of_loads(&mut self, system: &System, change: &InputChange) {
         let (model, h, dh) = (&system.model, self.time_step, change.time_step);
         let Self { scratch: s, work, .. } = self;
@@ -93,8 +95,9 @@ impl Derivatives {
         model.add_generalised(kin, &s.dF, &mut s.d);
     }
 
-    /// For weights on forces on dofs (`d`): those on forces on bodies (`moves`), and the gradients by the motion of bodies
-    /// (`dF`) and by their twists (`dF2`).
+    /// Transpose of the loads' change, for weights on generalised forces (`d`). Computes weights on
+    /// forces on bodies (`moves`), and gradients with respect to the motion of bodies (`dF`) and to
+    /// their twists (`dF2`).
     pub(super) fn gradient_of_loads(&mut self, system: &System, out: &mut InputChange) {
         let (model, h) = (&system.model, self.time_step);
         let Self { scratch: s, work, .. } = self;

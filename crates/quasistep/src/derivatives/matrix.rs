@@ -1,13 +1,14 @@
-//! Matrices of derivatives: all directions at once.
+//! Jacobian matrices of a step: all directions at once.
 //!
 //! ```text
 //! δv = Xᵀ δf + Zᵀ δu,     ∂v/∂q = Xᵀ F + Zᵀ S,     ∂q_next/∂q = T_q + T_v h ∂v/∂q
 //! ```
 //!
-//! `X` and `Z` are how the velocities answer to forces and to the rows of contacts and limits
-//! ([`Responses`], island by island), `F` and `S` how these change with the
-//! configuration (`second.rs`), `T` the step on the manifold. A command acts through the springs' stretch, and through
-//! the rates of prescribed dofs that follow it: `Δq_cmd` gathers both, and gives its share to `q`.
+//! `X` and `Z` are the responses of the velocities to forces and to rows of contacts and limits
+//! ([`Responses`], island by island). `F` and `S` are the changes of forces and rows with the
+//! configuration (`second.rs`). `T` is the derivative of the update on the manifold. A command acts
+//! through the springs' stretch and through the rates of prescribed dofs. `Δq_cmd` collects both,
+//! and depends on `q` as well.
 
 use super::change::{InputChange, OutputChange, reset};
 use super::kinds::DerivativeError;
@@ -16,20 +17,22 @@ use super::prepared::Derivatives;
 use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
 
-/// Variables whose answers are found together, unless a block has more: what they need stays in the cache.
+/// Number of variables whose responses are computed together, unless a block has more. Their data
+/// stay in the cache.
 const TOGETHER: usize = 48;
 
-/// `∂q_next/∂v`, and the derivatives of the velocity.
+/// `∂q_next/∂v`, and the Jacobians of the velocity.
 type Velocities<'a, 'b> = Option<(&'a mut [f64], &'a mut StateRows<'b>)>;
 
-/// Derivatives of one output, row-major, by what a step starts with and is told: `n_v × n_v`, `n_v × n_v`, `n_v × n_cmd_v`.
+/// Jacobians of one output with respect to configuration, velocity and command, row-major: `n_v ×
+/// n_v`, `n_v × n_v`, `n_v × n_cmd_v`.
 #[derive(Debug)]
 pub struct StateRows<'a> {
-    /// By the configuration on its tangent space.
+    /// Jacobian with respect to the configuration, in its tangent space, `n_v × n_v`.
     pub by_q: &'a mut [f64],
-    /// By the velocity; zero of steps that start from rest.
+    /// Jacobian with respect to the velocity, `n_v × n_v`; zero for steps that start from rest.
     pub by_v: &'a mut [f64],
-    /// By the command on its tangent space.
+    /// Jacobian with respect to the command, in its tangent space, `n_v × n_cmd_v`.
     pub by_q_cmd: &'a mut [f64],
 }
 
@@ -39,11 +42,12 @@ fn check_slice(what: &'static str, slice: &[f64], want: usize) -> Result<(), Der
 }
 
 impl Derivatives {
-    /// All derivatives of the next state, `q_next` and `v`, by the state and the command.
+    /// All Jacobians of the next state, `q_next` and `v`, with respect to the state and the
+    /// command.
     ///
     /// # Errors
     ///
-    /// A slice of the wrong length, or nothing was differentiated.
+    /// A slice has the wrong length, or no step was differentiated.
     pub fn state_jacobian(
         &mut self,
         system: &System,
@@ -65,12 +69,12 @@ impl Derivatives {
         }
         let StateRows { by_q, by_v, by_q_cmd } = of_q;
         self.fill(system, by_q, by_q_cmd, Some((by_v, &mut of_v)))?;
-        // prescribed dofs are few
+        // prescribed dofs are few: one product each
         let known = (0..n_v).filter(|dof| system.variable_of_dof[*dof].is_none());
         self.rows_by_products(system, &mut of_v, known, |weights| &mut weights.v)
     }
 
-    /// True if all of a step goes into matrices at once: they are then not made of products.
+    /// True if the whole step is computed as matrices at once, not from products.
     fn is_one_block(&self, system: &System) -> bool {
         let grows = self.contacts.iter().any(|c| c.grow != [Vec3::ZERO; 2]);
         let many = self.kinks.program.loads > 0;
@@ -79,7 +83,7 @@ impl Derivatives {
         self.parts.is_empty() && !(follows || grows || many || turns)
     }
 
-    /// Rows of an output by these dofs, one product for each.
+    /// Rows of an output for the given dofs, by one vector-Jacobian product per row.
     fn rows_by_products(
         &mut self,
         system: &System,
@@ -101,11 +105,12 @@ impl Derivatives {
         Ok(())
     }
 
-    /// `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂q_cmd`, `n_v × n_cmd_v`, row-major, both on the tangent spaces.
+    /// `∂q_next/∂q`, `n_v × n_v`, and `∂q_next/∂q_cmd`, `n_v × n_cmd_v`, row-major, in tangent
+    /// spaces.
     ///
     /// # Errors
     ///
-    /// A slice of the wrong length, or nothing was differentiated.
+    /// A slice has the wrong length, or no step was differentiated.
     pub fn jacobian(
         &mut self,
         system: &System,
@@ -129,7 +134,8 @@ impl Derivatives {
         self.jacobian_by_columns(system, by_q, by_q_cmd)
     }
 
-    /// All matrices at once, those of velocities if there is room for them: `∂q_next/∂v`, and of `v` the rows of variables.
+    /// Computes all matrices at once. With `of_v` also those of velocities: `∂q_next/∂v`, and the
+    /// variables' rows of `v`.
     fn fill(
         &mut self,
         system: &System,
@@ -148,7 +154,7 @@ impl Derivatives {
         let mut memory = std::mem::take(&mut self.matrices);
         memory.second.assemble(system, &memory.trees, self);
         let done = self.rows(system, &mut memory, by_q, by_q_cmd, &mut velocities);
-        // prescribed dofs go where they are told
+        // prescribed dofs end at their command
         for (dof, cmd) in memory.trees.cmd_of_dof.iter().enumerate() {
             if let (Some(cmd), None) = (cmd, system.variable_of_dof[dof]) {
                 by_q_cmd[dof * n_cmd + cmd] = 1.0;
@@ -158,7 +164,7 @@ impl Derivatives {
         done
     }
 
-    /// The rows of all variables.
+    /// Computes the rows of all variables.
     fn rows(
         &mut self,
         system: &System,
@@ -172,11 +178,11 @@ impl Derivatives {
             memory.blocks.extend(self.sensitivity.blocks_of_island(island));
             let (mut block, mut first) = (0, 0);
             while block < memory.blocks.len() {
-                // whole blocks: a turn's three rows stay together
+                // whole blocks: the three rows of a rotation stay together
                 memory.dofs.clear();
                 let of_tree = |block: usize| memory.blocks[block] < system.block_dims.len();
                 if !of_tree(block) {
-                    // the variable that presses a joint's friction
+                    // skip the extra variable of a joint's friction
                     (block, first) = (block + 1, first + 1);
                     continue;
                 }
@@ -202,7 +208,8 @@ impl Derivatives {
         Ok(())
     }
 
-    /// Gradients of the velocities at hand by `q` and by `Δq_cmd`, then both by `q` and by the command.
+    /// Gradients of the current velocities with respect to `q` and `Δq_cmd`, then to `q` and the
+    /// command.
     fn gradients(&self, system: &System, memory: &mut Memory) {
         let (n_v, h) = (system.model.n_v(), self.time_step);
         let Memory { trees, second, responses, by_q, by_change, by_v, blocks, .. } = memory;
@@ -253,7 +260,7 @@ impl Derivatives {
             let row = &mut to[trees.place_of_dof[dof] * C..][..C];
             row.iter_mut().zip(from).for_each(|(to, from)| *to += by * from);
         };
-        // limits are the rows after those of contacts
+        // rows of limits follow those of contacts
         for (limit, cone) in self.limits.iter().zip(self.contacts.len()..) {
             if let Some(z) = responses.z(cone, 0) {
                 add(by_q, limit.dof, limit.sign * limit.per_gap, z);
@@ -279,7 +286,7 @@ impl Derivatives {
                 for (row, by) in rows.zip(by.command.to_array()) {
                     row.iter_mut().zip(x).for_each(|(to, x)| *to += by * x);
                 }
-                // rates of prescribed dofs that follow the command
+                // rates of prescribed dofs that depend on the command
                 for known in path().filter(|_| self.constants.secant) {
                     if system.variable_of_dof[known.dof as usize].is_none() {
                         let by = known.twist().dot(&by.twist) / h;
@@ -288,7 +295,7 @@ impl Derivatives {
                 }
             }
         }
-        // prescribed dofs that follow the command push through the mass of what they carry
+        // prescribed dofs act through the mass of the bodies that they carry
         if self.start.carried && self.constants.secant {
             for &(i, j, entry) in &self.work.problem.inertia {
                 let [of_i, of_j] = [i, j].map(|dof| system.variable_of_dof[dof as usize]);
@@ -302,7 +309,7 @@ impl Derivatives {
         self.difference(system, memory);
     }
 
-    /// The stretch's share of `q`, and that of the command in its place.
+    /// Adds the stretch's dependence on `q`, and converts that on `Δq_cmd` to the command.
     fn difference(&self, system: &System, memory: &mut Memory) {
         let Memory { trees, responses, by_q, by_change, .. } = memory;
         let C = responses.columns();
@@ -311,7 +318,7 @@ impl Derivatives {
             if let Some([back, ahead]) =
                 system.model.turns_of_difference(body, &self.q, &self.q_target)
             {
-                // three dofs of one joint have places side by side
+                // the three dofs of a spherical joint have adjacent places
                 let first = trees.place_of_dof[dofs.start] * C;
                 let own = &mut by_change[first..first + 3 * C];
                 let to = &mut by_q[first..first + 3 * C];
@@ -334,7 +341,7 @@ impl Derivatives {
         }
     }
 
-    /// From the gradients of velocities to the rows of the next configuration.
+    /// Converts gradients of velocities to rows of the next configuration.
     fn step_rows(
         &self,
         system: &System,
@@ -357,7 +364,7 @@ impl Derivatives {
                 let shorter = System::followed_turn(v, dof, (self.constants.rotations, h));
                 (start, shorter.map_or(J, |shorter| J * shorter))
             });
-            // three rows of a turn, or one
+            // three rows of a rotation, or one
             let rows = if turns.is_some() { 3 } else { 1 };
             let write = |from: &[f64], to: &mut [f64], width: usize, at: usize| {
                 if let Some((_, J)) = &turns {
@@ -370,7 +377,7 @@ impl Derivatives {
                 }
             };
             for tree in 0..trees.places.len() {
-                // others do nothing to this island
+                // other trees do not affect this island
                 if trees.blocks[tree].is_some_and(|(block, _)| !blocks.contains(&block)) {
                     continue;
                 }
@@ -395,7 +402,7 @@ impl Derivatives {
         }
     }
 
-    /// From the gradients of velocities to the rows of `∂q_next/∂v` and of the velocity.
+    /// Converts gradients of velocities to rows of `∂q_next/∂v` and of the velocity.
     fn velocity_rows(
         &self,
         system: &System,

@@ -1,14 +1,15 @@
-//! Memory of the matrices of derivatives.
+//! Memory of the Jacobian matrices.
 
 use super::trees::Trees;
 use crate::system::System;
 use quasistep_model::Twist;
 use quasistep_solvers::Responses;
 
-/// A contact that does nothing.
+/// Index of a contact without effect.
 pub(super) const IDLE: usize = usize::MAX;
 
-/// What a column has of the motion at the start: `S × V_c`, `S × A_c − (S × V_c) × V_c` and `S × (C + V_c)`.
+/// Products of a joint column with the motion at the start: `S × V_c`, `S × A_c − (S × V_c) × V_c`
+/// and `S × (C + V_c)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StartColumn {
     pub by_V: Twist,
@@ -19,41 +20,45 @@ pub(super) struct StartColumn {
 /// `F` and `S` of one step.
 #[derive(Debug, Default)]
 pub(super) struct Second {
-    /// Per block and tree, `dim × n` of the tree, block after block.
+    /// Forces `F`: per block and tree, a matrix with one row per variable and `n` columns for the
+    /// tree, block after block.
     pub F: Vec<f64>,
     pub F_at: Vec<usize>,
-    /// By the velocity at the start, shaped like `F`; empty of steps from rest.
+    /// Derivatives with respect to the velocity at the start, shaped like `F`; empty for steps from
+    /// rest.
     pub F_v: Vec<f64>,
-    /// Per block and tree, whether anything is there.
+    /// True per block and tree if the matrix is nonzero.
     pub touched: Vec<bool>,
-    /// Per contact `ways × n` of the tree of A, then that of B.
+    /// Rows `S`: per contact a matrix `ways × n` for the tree of A, then one for the tree of B.
     pub S: Vec<f64>,
-    /// Of rates of prescribed dofs, likewise; empty if there are none, or the rates do not follow from `q`.
+    /// Derivatives with respect to the rates of prescribed dofs, shaped like `S`. Empty without
+    /// prescribed dofs, or if their rates do not depend on `q`.
     pub known: Vec<f64>,
     pub S_at: Vec<usize>,
-    /// By the velocity at the start, shaped like `S`.
+    /// Derivatives with respect to the velocity at the start, shaped like `S`.
     pub S_v: Vec<f64>,
-    /// Per column `V_c`'s cross product `S_c × V_c`.
+    /// Cross product `S_c × V_c` per column.
     pub crossed: Vec<Twist>,
     pub crossed_inert: Vec<Twist>,
     pub crossed_start: Vec<StartColumn>,
 }
 
-/// What matrices are made of; keeps its memory.
+/// Buffers of the matrices; memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub trees: Trees,
     pub second: Second,
     pub responses: Responses,
-    /// Gradients by `q` and by `Δq_cmd`: a row for each place, a column for each variable at hand. Behind those by `Δq_cmd`
-    /// six rows for the command of each spring of a frame.
+    /// Gradients with respect to `q` and to `Δq_cmd`: a row per place, a column per current
+    /// variable. The gradients with respect to `Δq_cmd` have six further rows for the command of
+    /// each Cartesian spring.
     pub by_q: Vec<f64>,
     pub by_change: Vec<f64>,
-    /// By the velocity at the start.
+    /// Gradients with respect to the velocity at the start.
     pub by_v: Vec<f64>,
-    /// Blocks of the island at hand.
+    /// Blocks of the current island.
     pub blocks: Vec<usize>,
-    /// Dofs of the variables at hand.
+    /// Dofs of the current variables.
     pub dofs: Vec<usize>,
 }
 

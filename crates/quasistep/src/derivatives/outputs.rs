@@ -1,4 +1,4 @@
-//! The program's solution as outputs of the step: velocity, next configuration and impulses.
+//! Outputs of a step from the program's solution: velocity, next configuration and impulses.
 
 use super::change::{InputChange, OutputChange, or_zero, reset};
 use super::prepared::{Constants, Derivatives};
@@ -6,7 +6,8 @@ use crate::formulation::edges::WAYS;
 use crate::system::System;
 
 impl Derivatives {
-    /// Velocity and next configuration, from the solution (`dx`) and from what is known (`known`, `ties`, `b`).
+    /// Velocity and next configuration, from the solution (`dx`) and from known changes (`known`,
+    /// `ties`, `b`).
     pub(super) fn change_of_velocity(&mut self, system: &System, dh: f64, out: &mut OutputChange) {
         let (model, h) = (&system.model, self.time_step);
         let n_v = model.n_v();
@@ -34,8 +35,9 @@ impl Derivatives {
         }
     }
 
-    /// For weights on velocity and next configuration: those on the solution (`dx`), on what is known (`known`, `ties`), and by
-    /// the configuration (`a`) and the command (`b`).
+    /// Transpose, for weights on velocity and next configuration: weights on the solution (`dx`)
+    /// and on known changes (`known`, `ties`), and gradients with respect to the configuration
+    /// (`a`) and the command (`b`).
     pub(super) fn gradient_of_velocity(
         &mut self,
         system: &System,
@@ -78,7 +80,8 @@ impl Derivatives {
         }
     }
 
-    /// Rates along which the motion goes; prescribed dofs go straight to their command.
+    /// Rates by which the configuration is integrated; prescribed dofs go straight to their
+    /// command.
     pub(super) fn rates(&self, system: &System) -> Vec<f64> {
         let (mut rates, ways) = (self.constants.followed.clone(), &self.work.load.dq_cmd);
         for (dof, _) in system.commanded_dofs().filter(|(dof, _)| system.is_prescribed(*dof)) {
@@ -87,8 +90,8 @@ impl Derivatives {
         rates
     }
 
-    /// The configuration where the motion is done up to a share, from the change `dv` of its velocity, and from those that its
-    /// product left (`a`, `c`).
+    /// Change of the configuration at a share of the motion, from the change `dv` of the velocity
+    /// and from results of the last product (`a`, `c`).
     pub(super) fn change_of_place(
         &self,
         system: &System,
@@ -110,7 +113,8 @@ impl Derivatives {
         system.model.integrate_change(&self.rates(system), share * h, &s.a, &hdv, to);
     }
 
-    /// For weights on that: adds those on the velocity (`d`), and by the configuration (`a`) and the command's way (`c`).
+    /// Transpose of [`change_of_place`](Self::change_of_place): adds weights on the velocity (`d`),
+    /// and gradients with respect to the configuration (`a`) and the command's displacement (`c`).
     fn gradient_of_place(
         &mut self,
         system: &System,
@@ -133,7 +137,8 @@ impl Derivatives {
         s.d.iter_mut().zip(&d).for_each(|(to, d)| *to += share * h * d);
     }
 
-    /// Impulses of contacts, from multipliers (`dz`), pushes (`push`) and frames (`frames`); none unless asked for.
+    /// Impulses of contacts from multipliers (`dz`), pushes (`push`) and frames (`frames`); skipped
+    /// unless requested.
     pub(super) fn change_of_impulses(&mut self, impulses: bool, out: &mut OutputChange) {
         let Self { scratch: s, work, .. } = self;
         out.normal.clear();
@@ -156,7 +161,7 @@ impl Derivatives {
         }
     }
 
-    /// For weights on impulses: those on multipliers (`dz`).
+    /// Transpose: weights on multipliers (`dz`) for weights on impulses.
     pub(super) fn gradient_of_impulses(&mut self, weights: &OutputChange) {
         let Self { scratch: s, work, .. } = self;
         reset(&mut s.dz, self.z.len(), 0.0);

@@ -1,10 +1,12 @@
 //! Steps of several motions: substeps, and motions that bring pairs together.
 //!
-//! A step whose one motion is not true takes others ([`crate::substeps`]). Each is a program with derivatives of its own. It
-//! starts where another one ends, or at the share of another one up to which that is true. Pairs that joined its program met along
-//! others. Shares are fractions that halving finds. They do not change with small changes of the inputs. So derivatives of the
-//! step are those of its last motion, by its own inputs and, through where it starts and what joined, by those of the motions
-//! before.
+//! A step whose single motion is not valid takes several ([`crate::substeps`]). Each motion solves
+//! a program with derivatives of its own. It starts at the end of another motion, or at the share
+//! up to which that motion is valid. Pairs added to its program met along other motions.
+//!
+//! Shares come from halving intervals, so they are constant under small changes of the inputs. The
+//! derivatives of the step are thus those of its last motion: directly by its own inputs, and
+//! through its start and its added pairs by the earlier motions.
 
 use super::change::{InputChange, OutputChange, or_zero, reset};
 use super::joined::PlaceAt;
@@ -17,11 +19,11 @@ use crate::state::State;
 use crate::system::System;
 use crate::trace::{Trace, Tried};
 
-/// Weights on what comes out of a motion.
+/// Weights on the outputs of a motion.
 #[derive(Debug, Default)]
 struct Weights {
     end: OutputChange,
-    /// On configurations along it, each with how far it is done there.
+    /// Weights on configurations along the motion, each with the share done by then.
     places: Vec<(f64, Vec<f64>)>,
 }
 
@@ -30,7 +32,7 @@ fn add(to: &mut Vec<f64>, by: &[f64]) {
     to.iter_mut().zip(by).for_each(|(to, by)| *to += by);
 }
 
-/// For each contact the first of `all` of the same pair and feature, else of the same pair.
+/// For each contact, the first of `all` with the same pair and feature, or else with the same pair.
 fn find(contacts: &[ContactReport], all: &[ContactReport]) -> Vec<Option<usize>> {
     let pair = |c: &ContactReport| (c.geom_a, c.geom_b);
     let of = |c: &ContactReport| {
@@ -42,7 +44,7 @@ fn find(contacts: &[ContactReport], all: &[ContactReport]) -> Vec<Option<usize>>
 }
 
 impl System {
-    /// Derivatives of a step from `state` whose one motion, that of `out`, is not true.
+    /// Derivatives of a step from `state` whose single motion, that of `out`, is not valid.
     pub(super) fn differentiate_parts(
         &self,
         state: &State,
@@ -102,7 +104,7 @@ impl System {
         Ok(())
     }
 
-    /// The command of a motion, if it is not that of the step.
+    /// Command of a motion, if it differs from the step's command.
     fn told(&self, motion: &Tried, input: &Drive<'_>, h: f64) -> Option<Told> {
         if motion.size == motion.left {
             return None;
@@ -132,7 +134,7 @@ impl System {
     }
 }
 
-/// The motions that the last one depends on, itself among them, ascending.
+/// Indices of the motions on which the last one depends, including itself, ascending.
 fn used(tried: &[Tried]) -> Vec<usize> {
     let mut on = vec![false; tried.len()];
     on[tried.len() - 1] = true;
@@ -146,7 +148,7 @@ fn used(tried: &[Tried]) -> Vec<usize> {
 }
 
 impl Derivatives {
-    /// That all that joined has a derivative.
+    /// Checks that all added pairs have derivatives.
     fn check_joined(&self, system: &System) -> Result<(), DerivativeError> {
         let work = &self.work;
         let on_bed = work.contacts.beds.iter().find_map(|bed| {
@@ -158,14 +160,15 @@ impl Derivatives {
         on_bed.map_or(Ok(()), |(a, b)| Err(DerivativeError::Foundation(name(a), name(b))))
     }
 
-    /// The configuration where the motion is done up to a share.
+    /// Configuration at a share of the motion.
     fn place(&self, system: &System, share: f64) -> Vec<f64> {
         let mut q = vec![0.0; self.q.len()];
         system.model.integrate(&self.q, &self.rates(system), share * self.time_step, &mut q);
         q
     }
 
-    /// The change of a motion's own inputs, for that of the step's and of what comes out of the motions before.
+    /// Change of a motion's own inputs, for changes of the step's inputs and of the earlier
+    /// motions' outputs.
     fn own_change(
         &self,
         system: &System,
@@ -192,7 +195,7 @@ impl Derivatives {
         change
     }
 
-    /// From the step's command to that of the motion.
+    /// Converts the change of the step's command to that of the motion's command.
     fn change_of_told(&self, system: &System, told: &Told, change: &mut InputChange) {
         let (model, n_v) = (&system.model, system.model.n_v());
         let (mut a, mut b) = (Vec::new(), vec![0.0; n_v]);
@@ -213,7 +216,8 @@ impl Derivatives {
         system.commanded_dofs().for_each(|(dof, cmd)| change.q_cmd[cmd] = b[dof]);
     }
 
-    /// The transpose: the gradient by the motion's command becomes one by the step's and by the start of the motion.
+    /// Transpose of [`change_of_told`](Self::change_of_told): converts the gradient with respect to
+    /// the motion's command to one with respect to the step's command and the motion's start.
     fn gradient_of_told(&self, system: &System, told: &Told, to: &mut InputChange) {
         let (model, n_v) = (&system.model, system.model.n_v());
         let [mut w, mut a, mut b, mut c] = [(); 4].map(|()| vec![0.0; n_v]);
@@ -236,7 +240,8 @@ impl Derivatives {
         system.commanded_dofs().for_each(|(dof, cmd)| to.q_cmd[cmd] += b[dof]);
     }
 
-    /// [`jvp`](Self::jvp) of all motions, one after another; `change` says that of a motion's own inputs, as if it were the step.
+    /// Applies [`jvp`](Self::jvp) to all motions in order. `change` returns the change of a
+    /// motion's own inputs, as if the motion were the step.
     pub(crate) fn jvp_of(
         &mut self,
         system: &System,
@@ -272,7 +277,8 @@ impl Derivatives {
         done.map(|()| apart)
     }
 
-    /// The change of the step's inputs as the motion would have it: contacts of its own in place of those of the report.
+    /// Change of the step's inputs with entries for the motion's own contacts instead of those of
+    /// the report.
     pub(super) fn of_own_contacts(&self, change: &InputChange) -> InputChange {
         let mut own = change.clone();
         let spread = |from: &[f64], n: usize| -> Vec<f64> {
@@ -288,7 +294,7 @@ impl Derivatives {
         own
     }
 
-    /// [`vjp`](Self::vjp) of all motions, from the last one back.
+    /// Applies [`vjp`](Self::vjp) to all motions, from the last one back.
     pub(super) fn vjp_of_parts(
         &mut self,
         system: &System,
@@ -309,7 +315,8 @@ impl Derivatives {
         done
     }
 
-    /// For weights on what comes out of a motion: adds the gradient by the step's inputs, and the weights on the motions before.
+    /// Transpose for weights on the outputs of a motion: adds the gradient with respect to the
+    /// step's inputs, and the weights on earlier motions.
     fn gradient_of_part(
         &mut self,
         system: &System,

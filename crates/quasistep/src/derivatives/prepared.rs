@@ -1,4 +1,4 @@
-//! A step that was differentiated, and all that its derivatives are made of.
+//! A differentiated step, with all data of its derivatives.
 
 use super::constraint::ConstraintAt;
 use super::contact::{ContactAt, FrameChange};
@@ -17,11 +17,11 @@ use quasistep_model::{BodyVelocityForce, LoadAt, SpatialForce, Twist};
 use quasistep_solvers::{ConeProgram, Relaxed, Sensitivity};
 use std::ops::Range;
 
-/// Distance to a bound, as a share of the larger of two, that counts as on it.
+/// A value within this distance of a bound, relative to the larger of both, counts as at the bound.
 pub(super) const TIE: f64 = 1e-9;
 
-/// One step and its derivatives; keeps its memory. Made by [`System::create_derivatives`], filled by
-/// [`System::differentiate`].
+/// One step and its derivatives; memory is reused. Created by [`System::create_derivatives`],
+/// filled by [`System::differentiate`].
 #[derive(Debug)]
 pub struct Derivatives {
     pub(super) work: Workspace,
@@ -33,30 +33,32 @@ pub struct Derivatives {
     pub(super) time_step: f64,
     pub(super) q: Vec<f64>,
     pub(super) q_target: Vec<f64>,
-    /// Solution of the program that is differentiated.
+    /// Solution of the differentiated program.
     pub(super) x: Vec<f64>,
     pub(super) z: Vec<f64>,
     pub(super) contacts: Vec<ContactAt>,
     pub(super) constraints: Vec<ConstraintAt>,
     pub(super) motions: Vec<ContactMotion>,
-    /// Contacts that joined along the motion, and where their pairs meet.
+    /// Contacts added along the motion, and the configurations at which their pairs meet.
     pub(super) joined: Vec<Joined>,
     pub(super) places: Vec<PlaceAt>,
-    /// The motions before this one in the same step, in their order, and what this one has of them.
+    /// Earlier motions of the step, in order, and the dependence of this motion on them.
     pub(super) parts: Vec<Box<Derivatives>>,
     pub(super) link: Link,
-    /// Memory for those motions.
+    /// Unused memory for such motions.
     pub(super) pool: Vec<Box<Derivatives>>,
-    /// Joint limits with rows: index of the row, dof, sign in its unit, `∂offset/∂gap`, `∂offset/∂h`.
+    /// Joint limits with rows.
     pub(super) limits: Vec<LimitAt>,
     pub(super) springs: Vec<SpringAt>,
-    /// Supports of joints that rub.
+    /// Supports of joints with friction.
     pub(super) supports: Vec<SupportAt>,
-    /// Impulses on bodies at the answer: contacts, gravity, wrenches, and what grows with the time step.
+    /// Impulses on bodies at the solution: contacts, gravity, wrenches, and those proportional to
+    /// the time step.
     pub(super) forces: Vec<SpatialForce>,
     pub(super) per_h: Vec<SpatialForce>,
     pub(super) gathered: Vec<SpatialForce>,
-    /// Of the rates that inertia resists, if there is any: those of passive dofs, or the change of all from the start.
+    /// Momenta of the rates that inertia resists, if any: the rates of passive dofs, or the change
+    /// of all rates since the start.
     pub(super) momenta: Vec<SpatialForce>,
     pub(super) momenta_gathered: Vec<SpatialForce>,
     pub(super) inertia: bool,
@@ -65,77 +67,80 @@ pub struct Derivatives {
     pub(super) v_inert: Vec<f64>,
     pub(super) V: Vec<Twist>,
     pub(super) V_inert: Vec<Twist>,
-    /// Twists of the least-norm rates, once impulses were asked for.
+    /// Least-norm rates and their twists, computed when impulses are first requested.
     pub(super) w: Vec<f64>,
     pub(super) W: Vec<Twist>,
     pub(super) has_w: bool,
     pub(super) constants: Constants,
     pub(super) scratch: Scratch,
     pub(super) matrices: Memory,
-    /// The program before, whose loads tell where friction of areas acts; none where no area follows its loads.
+    /// The first program, whose loads determine the centres of friction; `None` if no area depends
+    /// on its loads.
     pub(super) pressure: Option<Pressure>,
-    /// Memory for that.
+    /// Unused memory for the first program.
     pub(super) spare: Option<Box<Derivatives>>,
 }
 
-/// The first program and what the second has of its loads.
+/// The first program of a step with areas, and the dependence of the second on its loads.
 #[derive(Debug)]
 pub(super) struct Pressure {
     pub first: Box<Derivatives>,
     pub areas: Vec<AreaAnswer>,
 }
 
-/// How friction of an area follows the loads of its points.
+/// Dependence of an area's friction on the loads of its points.
 #[derive(Debug)]
 pub(super) struct AreaAnswer {
     pub points: Range<usize>,
-    /// Changes of the centre along the tangents, in m, and of the logarithm of the spin radius for the normal impulse of each
-    /// point.
+    /// Derivatives of the centre along the tangents (m) and of the logarithm of the spin radius,
+    /// with respect to the normal impulse of each point.
     pub by_load: Vec<[f64; 3]>,
 }
 
-/// What of a step is fixed but for its parameters.
+/// Data of a step that derivatives keep fixed, apart from its parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Constants {
     pub(super) gravity: [f64; 3],
     pub(super) secant: bool,
     pub(super) rotations: Rotations,
-    /// Rates that the configuration follows, over dofs.
+    /// Rates by which the configuration is integrated, over dofs.
     pub(super) followed: Vec<f64>,
     pub(super) wrenches: Vec<(usize, Vec3, Vec3)>,
-    /// Empty or of length `n_v`.
+    /// External generalised force; empty or of length `n_v`.
     pub(super) tau: Vec<f64>,
 }
 
-/// What a motion has of the others of its step, and of the step.
+/// Dependence of a motion on the other motions of its step, and on the step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Link {
-    /// The motion that it starts from, by its number, and how far that is followed; none at the start of the step.
+    /// Index of the motion from which it starts, and the share up to which that is followed; `None`
+    /// at the start of the step.
     pub(super) before: Option<(usize, f64)>,
-    /// Its share of the time step.
+    /// Share of the time step that the motion takes.
     pub(super) size: f64,
-    /// Its command where that is not the step's.
+    /// Command of the motion, if it differs from the step's.
     pub(super) told: Option<Told>,
-    /// For each of its contacts the one of the step's report that stands for the same pair.
+    /// For each contact of the motion, the contact of the step's report with the same pair.
     pub(super) contacts: Vec<Option<usize>>,
 }
 
 impl Link {
-    /// Of a step that is one motion.
+    /// Link of a step with a single motion.
     pub(super) fn whole() -> Self {
         Self { size: 1.0, ..Self::default() }
     }
 }
 
-/// A command on the way to that of the step.
+/// Command of a motion that ends before the step does.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    /// The configuration at the command of the step, and the way to that of the motion, on the tangent space.
+    /// Configuration at the step's command, and the displacement to that at the motion's command,
+    /// in the tangent space.
     pub(super) target: Vec<f64>,
     pub(super) way: Vec<f64>,
-    /// Share of the way that prescribed dofs go.
+    /// Share of their displacement that prescribed dofs cover.
     pub(super) ratio: f64,
-    /// Time from the end of the motion to that of the step, in s, and its share of the step.
+    /// Time from the end of the motion to the end of the step, in s, and its share of the step.
     pub(super) rest: f64,
     pub(super) rest_share: f64,
     /// Rate of the command, over dofs.
@@ -145,22 +150,22 @@ pub(super) struct Told {
 /// The velocity at the start of a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StartAt {
-    /// False where steps start from rest; nothing else is then read.
+    /// False if steps start from rest; the other fields are then not read.
     pub(super) carried: bool,
     pub(super) v: Vec<f64>,
-    /// Twists of bodies, and their rates at constant `v`.
+    /// Twists of bodies, and their rates of change at constant `v`.
     pub(super) V: Vec<Twist>,
     pub(super) A: Vec<Twist>,
-    /// Forces of velocities on bodies; none without mass.
+    /// Velocity-product forces on bodies; `None` without mass.
     pub(super) forces: Vec<Option<BodyVelocityForce>>,
 }
 
-/// Changes of the start, or weights on them.
+/// Changes of the velocity at the start and of its effects, or weights on them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StartChange {
-    /// Of the velocity, over dofs.
+    /// Change of the velocity, over dofs.
     pub(super) v: Vec<f64>,
-    /// Of twists by rates that are known less those at the start.
+    /// Change of the twists due to known rates, minus those at the start.
     pub(super) known: Vec<Twist>,
     pub(super) dV: Vec<Twist>,
     pub(super) dA: Vec<Twist>,
@@ -186,34 +191,34 @@ pub(super) struct LimitAt {
     pub(super) per_h: f64,
 }
 
-/// The support of a joint at the answer.
+/// Support of a joint at the solution.
 #[derive(Clone, Debug)]
 pub(super) struct SupportAt {
     pub(super) body: usize,
-    /// The variable that presses it.
+    /// Its extra variable, for the pressing force.
     pub(super) own: usize,
     pub(super) mu: f64,
     pub(super) load: LoadAt,
-    /// Rows of a planar joint.
+    /// Rows of a planar joint's support.
     pub(super) rows: Range<usize>,
 }
 
-/// One actuated dof.
+/// Spring of one actuated dof.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpringAt {
     pub(super) dof: usize,
-    /// Its place among the commanded dofs.
+    /// Index among the commanded dofs.
     pub(super) cmd: usize,
     pub(super) stiffness: f64,
     pub(super) damping: f64,
-    /// `Δq_cmd − h v`, zero for a spring at its limit.
+    /// `Δq_cmd − h v`; zero for a spring at its force limit.
     pub(super) stretch: f64,
-    /// What the damper resists, with a minus: `v_cmd − v` or `−v`.
+    /// Negative of the rate that the damper resists: `v_cmd − v` or `−v`.
     pub(super) rate: f64,
     pub(super) on_error: bool,
-    /// It has a limit.
+    /// True if it has a force limit.
     pub(super) limits: bool,
-    /// Force of a spring at its limit, in N or N·m.
+    /// Force of a spring at its force limit, in N or N·m.
     pub(super) limited: Option<f64>,
 }
 
@@ -231,52 +236,54 @@ pub(super) struct Scratch {
     pub(super) turn: Vec<f64>,
     pub(super) dx: Vec<f64>,
     pub(super) dz: Vec<f64>,
-    /// Over dofs.
+    /// Change of the configuration, over dofs.
     pub(super) a: Vec<f64>,
     pub(super) b: Vec<f64>,
     pub(super) c: Vec<f64>,
     pub(super) d: Vec<f64>,
     pub(super) known: Vec<f64>,
-    /// Changes of the rates of what follows by constraints where the rest is still, or weights on them, over dofs.
+    /// Changes of dependent dofs' rates while the independent dofs rest, or weights on them, over
+    /// dofs.
     pub(super) ties: Vec<f64>,
-    /// Over rows of constraints.
+    /// Changes of the rates of constraint rows, or weights on them.
     pub(super) rates: Vec<f64>,
-    /// Weights on changes of the twists of the least-norm rates.
+    /// Weights on changes of the least-norm rates' twists.
     pub(super) to_W: Vec<SpatialForce>,
     pub(super) push: Vec<[f64; WAYS]>,
     /// Weights on the logarithms of the areas of points of foundations.
     pub(super) grow: Vec<f64>,
     /// Changes of, or weights on, the centre and the logarithm of the spin radius of each area.
     pub(super) areas: Vec<[f64; 3]>,
-    /// Motions of two bodies where each pair meets that joined, and weights on them.
+    /// Motions of both bodies at each meeting of an added pair, or weights on them.
     pub(super) places: Vec<[Twist; 2]>,
     pub(super) to_places: Vec<[SpatialForce; 2]>,
 }
 
 impl Derivatives {
-    /// Turns the warm start from the last step differentiated on (the default) or off: answers then have the same
-    /// bits whatever was differentiated before.
+    /// Turns the warm start from the last differentiated step on (the default) or off. If off,
+    /// results have the same bits for any history.
     pub fn set_warm_start(&mut self, on: bool) {
         self.work.set_warm_start(on);
     }
 
-    /// Next configuration, length `n_q`: of the relaxed step if that was asked for.
+    /// Next configuration, length `n_q`; that of the relaxed step if it was differentiated.
     pub fn q_next(&self) -> &[f64] {
         &self.work.q_next
     }
 
-    /// Velocities, contacts and limits of the step; its certificate is not made.
+    /// Velocities, contacts and limits of the step, without certificate.
     pub fn report(&self) -> &StepReport {
         &self.work.report
     }
 
-    /// Where the step has no derivative in every direction.
+    /// Kinks at which the step has only one-sided derivatives.
     pub fn kinks(&self) -> StepKinks {
         self.kinks
     }
 
-    /// How far the relaxed velocity is from the exact one at most: `(v − v_exact)ᵀ P (v − v_exact) ≤ bound`, in J,
-    /// with the `P` of the step. It is `kappa` times the number of contacts and limits with rows; 0 for the exact step.
+    /// Bound on the difference between the relaxed and the exact velocity: `(v − v_exact)ᵀ P (v −
+    /// v_exact) ≤ bound`, in J, with the `P` of the step. It is `kappa` times the number of
+    /// contacts and limits with rows; 0 for the exact step.
     pub fn smoothing_bound(&self) -> f64 {
         self.bound
     }
@@ -288,7 +295,7 @@ impl Derivatives {
 }
 
 impl System {
-    /// Memory for derivatives of steps of this system. One per thread.
+    /// Creates memory for derivatives of this system's steps. Use one per thread.
     pub fn create_derivatives(&self) -> Derivatives {
         let mut work = self.create_workspace();
         work.problem.whole = Some(ConeProgram::default());

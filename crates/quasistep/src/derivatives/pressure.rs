@@ -1,13 +1,14 @@
-//! Where friction of areas acts, as the loads change that it follows.
+//! Derivatives of the centres of friction of areas with respect to loads.
 //!
-//! A step with areas is two programs: the loads of the first, under uniform pressure, tell where friction acts in the second.
-//! With `g` the centres and spin radii,
+//! A step with areas solves two programs. The loads of the first, under uniform pressure, determine
+//! the centres of friction in the second. With the centres and spin radii `g`,
 //!
 //! ```text
 //! (x, z)(θ) = second(θ, g(λ_n)),     λ_n = first(θ)
 //! ```
 //!
-//! so that derivatives are those of the second and, through `g`, those of the first one's normal impulses.
+//! so the derivatives are those of the second program plus, through `g`, those of the first
+//! program's normal impulses.
 
 use super::change::{InputChange, OutputChange};
 use super::kinds::DerivativeError;
@@ -16,12 +17,12 @@ use crate::area::{Area, Centre};
 use crate::contact::{AreaAt, ContactRows};
 use crate::system::System;
 
-/// Share of an area's size by which centre and points are moved for differences to both sides: near the cube root of rounding,
-/// 6e-6, where rounding and curvature leave least, some 1e-10.
+/// Step of the central differences, relative to the area's size. It is near the cube root of the
+/// rounding error, 6e-6, for which rounding and curvature leave the smallest error, about 1e-10.
 const SMALL: f64 = 1e-6;
 
-/// Changes of the centre of an area along the tangents, in m, and of the logarithm of its spin radius, by differences of
-/// `at`, from −1 to 1 times the step.
+/// Derivatives of an area's centre along the tangents (m) and of the logarithm of its spin radius,
+/// by central differences of `at`, whose argument is −1 or 1 times the step.
 fn differences(step: f64, at: impl Fn(f64) -> Centre) -> [f64; 3] {
     let (more, less) = (at(1.0), at(-1.0));
     let slope = |a: f64, b: f64| (a - b) / (2.0 * step);
@@ -29,8 +30,8 @@ fn differences(step: f64, at: impl Fn(f64) -> Centre) -> [f64; 3] {
     [x, y, slope(more.spin_radius.ln(), less.spin_radius.ln())]
 }
 
-/// `∂(c, ln ρ)/∂x` of an area for the places of its points along the tangents, where these have the given shares of its load, or
-/// under uniform pressure.
+/// `∂(c, ln ρ)/∂x` of an area with respect to the positions of its points along the tangents, for
+/// given shares of its load, or under uniform pressure.
 fn by_place(contacts: &ContactRows, area: &AreaAt, loads: Option<&[f64]>) -> Vec<[[f64; 2]; 3]> {
     let points = area.points.clone();
     let places: Vec<_> = points.clone().map(|k| contacts.place(points.start, k)).collect();
@@ -60,7 +61,7 @@ fn by_place(contacts: &ContactRows, area: &AreaAt, loads: Option<&[f64]>) -> Vec
         .collect()
 }
 
-/// `∂(c, ln ρ)/∂x` of all areas, those that follow loads with the normal forces of `first`.
+/// `∂(c, ln ρ)/∂x` of all areas. Areas that depend on loads use the normal forces of `first`.
 pub(super) fn all_by_place(
     contacts: &ContactRows,
     first: Option<&Derivatives>,
@@ -75,7 +76,7 @@ pub(super) fn all_by_place(
 }
 
 impl Pressure {
-    /// `contacts` as the second program has them; those areas that follow the loads of the first.
+    /// Dependence on the loads of `first`. `contacts` are the rows of the second program.
     pub fn new(first: Box<Derivatives>, contacts: &ContactRows) -> Self {
         let h = first.time_step;
         let loads: Vec<f64> = first.report().contacts.iter().map(|c| h * c.normal_force).collect();
@@ -107,7 +108,7 @@ impl Pressure {
         Self { first, areas }
     }
 
-    /// How centres and spin radii of all areas change with the inputs.
+    /// Changes of the centres and spin radii of all areas with the inputs.
     pub fn changes(
         &mut self,
         system: &System,
@@ -126,7 +127,8 @@ impl Pressure {
         Ok(())
     }
 
-    /// The transpose, for weights on centres and spin radii: added to `to`.
+    /// Transpose of [`changes`](Self::changes), for weights on centres and spin radii: adds to
+    /// `to`.
     pub fn add_gradient(
         &mut self,
         system: &System,
@@ -151,14 +153,15 @@ impl Pressure {
         &self.first
     }
 
-    /// The memory of the first program, to be used again.
+    /// Returns the first program for reuse of its memory.
     pub fn into_first(self) -> Box<Derivatives> {
         self.first
     }
 }
 
 impl Derivatives {
-    /// Changes of centres and spin radii of areas (`areas`); none where no area follows its loads.
+    /// Changes of the centres and spin radii of areas (`areas`); empty if no area depends on its
+    /// loads.
     pub(super) fn change_of_areas(
         &mut self,
         system: &System,
@@ -175,7 +178,7 @@ impl Derivatives {
         }
     }
 
-    /// For weights on centres and spin radii of areas (`areas`).
+    /// Transpose, for weights on the centres and spin radii of areas (`areas`).
     pub(super) fn gradient_of_areas(
         &mut self,
         system: &System,
@@ -190,7 +193,7 @@ impl Derivatives {
         Ok(())
     }
 
-    /// `∂q_next/∂q` and `∂q_next/∂q_cmd` column by column.
+    /// Computes `∂q_next/∂q` and `∂q_next/∂q_cmd` column by column.
     pub(super) fn jacobian_by_columns(
         &mut self,
         system: &System,

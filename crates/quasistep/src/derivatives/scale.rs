@@ -1,4 +1,4 @@
-//! How the scale of passive mass changes, tree by tree.
+//! Derivatives of the scale of passive mass, tree by tree.
 //!
 //! ```text
 //! δ(ε M v) = ε δ(M v) + ε M v δ log ε
@@ -6,19 +6,19 @@
 //! ε = h² K / (s M_kk):   δ log ε = 2 δh/h + δK/K − δM_kk/M_kk
 //! ```
 //!
-//! `M_kk = e · M e` with the unit rate `e` of one dof in each tree, and its change is that of twice the kinetic energy
-//! at the rates `e`. Which dof has the largest entry, and which spring is the softest, does not change; of equal ones it is
-//! the first.
+//! Here `M_kk = e · M e`, with the unit rate `e` of one dof in each tree. Its change is twice that
+//! of the kinetic energy at the rates `e`. The dof with the largest entry and the softest spring
+//! are kept fixed; if several are equal, the first is used.
 
 use super::change::{InputChange, reset};
 use crate::system::System;
 
-/// The scale of passive mass at a step.
+/// Scale of passive mass in a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ScaleAt {
-    /// False if mass is as it is; nothing else is then read but `of_body`.
+    /// False if mass is not scaled; then only `of_body` is read.
     pub on: bool,
-    /// `ε` of each body's tree; 1 if mass is as it is.
+    /// `ε` of each body's tree; 1 if mass is not scaled.
     pub of_body: Vec<f64>,
     /// `∂ log ε/∂h`, in 1/s.
     pub log_by_h: f64,
@@ -30,14 +30,15 @@ pub(super) struct ScaleAt {
     pub log_by_q: Vec<f64>,
     /// `∂ log ε/∂m` of the tree of each body, in 1/kg.
     pub log_by_mass: Vec<f64>,
-    /// Place of the softest spring among the commanded dofs, and its stiffness.
+    /// Index of the softest spring among the commanded dofs, and its stiffness.
     pub softest: Option<(usize, f64)>,
     /// `δ log ε`, or a weight on it, per tree.
     log: Vec<f64>,
 }
 
 impl ScaleAt {
-    /// Takes the change of the scale off the balance `d` of each dof, for a change of the inputs; empty vectors are zero.
+    /// Subtracts the change of the scaled mass from the balance `d` of each dof, for a change of
+    /// the inputs; empty vectors are zero.
     pub fn change(
         &mut self,
         system: &System,
@@ -62,7 +63,8 @@ impl ScaleAt {
         }
     }
 
-    /// The transpose, for weights `d` on the balance of each dof: adds to the gradient, that by `q` to `to_q`.
+    /// Transpose of [`change`](Self::change), for weights `d` on the balance of each dof: adds to
+    /// the gradient, and to `to_q` for the configuration.
     pub fn gradient(
         &mut self,
         system: &System,

@@ -1,22 +1,25 @@
-//! Second derivatives of a step's geometry as matrices, once for all directions.
+//! Second derivatives of a step's geometry as matrices, for all directions at once.
 //!
-//! The change of the program at its answer is linear in the motion: `δf = F δq`, and `δ(J v − b) = S δq` of each contact.
-//! Both are made of what two bodies feel as they move, two twists: for a contact between A and B
+//! The change of the program at its solution is linear in the motion: `δf = F δq`, and `δ(J v − b)
+//! = S δq` for each contact. Both depend on the motions of two bodies, as twists. For a contact
+//! between A and B
 //!
 //! ```text
 //! S = s_A J_A + s_B J_B,     F = Σ_xy J_xᵀ f_xy J_y,     x, y ∈ {A, B}
 //! ```
 //!
-//! with the columns `J` of the joints that move a body, a row `s` of six numbers for each way of the contact, and a 6 × 6
-//! matrix `f`, the sum over all contacts of the same two bodies. Added to that is how the columns themselves turn. With
-//! `V_c` the twist of the body of joint `c`, without the joint's own turn if `c` slides, what column `c` carries of a
-//! body B moves with `V_B − V_c`, so that a weight `w` on the change of `V_B` is one of
+//! with the joint columns `J` that move a body, a row `s` of six numbers for each direction of the
+//! contact, and a 6 × 6 matrix `f`, summed over all contacts of the two bodies. The rotation of the
+//! columns themselves is added. Let `V_c` be the twist of the body of joint `c`, without the
+//! joint's own rotation if `c` slides. The part of a body B's motion that column `c` carries
+//! changes with `V_B − V_c`. A weight `w` on the change of `V_B` thus gives the weight
 //!
 //! ```text
 //! Σ_k (S_c × S_k) v_k · w = S_c · ((V_B − V_c) ×* w) = S_c · (V_B ×* w) − (S_c × V_c) · w        k carried by c, on the path to B
 //! ```
 //!
-//! on `δq_c`. Rows of `F` are those of the program's forces, so these are the gradients of contacts, loads, inertia and twists for unit weights.
+//! on `δq_c`. The rows of `F` are those of the program's forces. They equal the gradients of
+//! contacts, loads, inertia and twists for unit weights.
 
 use super::contact::{ContactAt, FrameWeights};
 use super::memory::{IDLE, Second, StartColumn};
@@ -27,10 +30,10 @@ use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{Column, Kinematics, SpatialForce, Twist};
 
-/// Gradients by the motions of two bodies.
+/// Gradients with respect to the motions of two bodies.
 type Two = [SpatialForce; 2];
 
-/// Six numbers times what they weigh.
+/// Weighted sum of six terms.
 fn sum<T: Copy + std::ops::Mul<f64, Output = T> + std::ops::Add<Output = T>>(
     by: &Twist,
     of: impl Fn(usize) -> T,
@@ -52,7 +55,7 @@ fn minus(a: Two) -> Two {
     a.map(|a| a * -1.0)
 }
 
-/// For each column `S_c × V_c`.
+/// `S_c × V_c` for each column.
 fn cross_columns(
     system: &System,
     kin: &Kinematics,
@@ -74,13 +77,14 @@ fn cross_columns(
     }
 }
 
-/// What a contact's `f` is made of: gradients by the motions of both bodies for weights on their forces, `[body][weight]`.
+/// Gradients that form a contact's `f`: with respect to the motions of both bodies, for unit
+/// weights on their forces, `[body][weight]`.
 type Pair = [[Two; 6]; 2];
 
 const NOTHING: Pair = [[[SpatialForce::ZERO; 2]; 6]; 2];
 
 impl ContactAt {
-    /// Adds its own gradients of its forces on both bodies.
+    /// Adds the gradients of a contact's forces on both bodies.
     fn add_force_gradients(&self, to: &mut Pair) {
         let of_frame = |frame: &FrameWeights| {
             let mut two = [SpatialForce::ZERO; 2];
@@ -111,7 +115,8 @@ impl ContactAt {
         });
         let (f, _) = self.force(&self.lambda);
         for (x, axis) in Vec3::AXES.into_iter().enumerate() {
-            // the moment about the origin: of the force at the point, of its own, and as the point moves
+            // moment about the origin: from the force at the point, from the torque, and from the
+            // motion of the point
             let turned = |side: usize, f: Vec3| {
                 plus(
                     along(axis.cross(self.p[side]), &by_f),
@@ -128,7 +133,7 @@ impl ContactAt {
 }
 
 impl Second {
-    /// `F` and `F_v` of the rows of a block by the dofs of a tree, if there is any.
+    /// `F` and `F_v` for the rows of a block and the dofs of a tree, if nonzero.
     pub fn forces(
         &self,
         trees: &Trees,
@@ -143,7 +148,7 @@ impl Second {
             .then(|| [self.F.get(own.clone()), self.F_v.get(own)])
     }
 
-    /// All of the step that `d` has differentiated.
+    /// Computes all matrices of the step that `d` differentiated.
     pub fn assemble(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let kin = &d.work.scan.kin;
         let v = &d.work.report.v;
@@ -205,7 +210,7 @@ impl Second {
                 let (mut moves, mut twists) = ([SpatialForce::ZERO; 2], [SpatialForce::ZERO; 2]);
                 contact.rate_gradient(V, &by, &mut frame, twists.each_mut());
                 frame.phi = by[0] * contact.per_phi;
-                // what an impact gives back of the motion at the start
+                // contribution of the start velocity through restitution
                 let mut bounce = None;
                 if contact.bounce > 0.0 && by[0] != 0.0 {
                     let V = contact.bodies.map(|body| d.start.V[body]);
@@ -255,8 +260,8 @@ impl Second {
         }
     }
 
-    /// Calls `each` with the variables that move a body: their columns and where their rows of `F` by the dofs of a
-    /// tree are.
+    /// Calls `each` with the variables that move a body: their columns, and the position of their
+    /// rows of `F` for the dofs of a tree.
     fn rows<'a>(
         &mut self,
         system: &'a System,
@@ -302,7 +307,7 @@ impl Second {
         }
     }
 
-    /// Gravity and wrenches: forces of the world at points that move.
+    /// Gravity and wrenches: forces of constant direction in W at moving points.
     fn weights(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let (kin, h) = (&d.work.scan.kin, d.time_step);
         let Constants { gravity, wrenches, .. } = &d.constants;
@@ -331,7 +336,7 @@ impl Second {
         }
     }
 
-    /// Springs between frames and commands, whose forces change as their bodies move and turn.
+    /// Cartesian springs, whose forces change as their bodies translate and rotate.
     fn springs(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let kin = &d.work.scan.kin;
         for pull in &d.work.load.cartesian {
@@ -350,7 +355,7 @@ impl Second {
         }
     }
 
-    /// Columns that turn against `gathered` forces, with a weight for each dof.
+    /// Adds the rotation of columns against `gathered` forces, with a weight for each dof.
     fn turned(
         &mut self,
         system: &System,
@@ -367,7 +372,7 @@ impl Second {
             let first = trees.places_of(body).start;
             let inboard = trees.path(system.model.body(body).parent);
             for (column, row) in self.rows(system, trees, kin, body, body) {
-                // of the whole path only the joint's own columns, which come last
+                // on a path use only the joint's own columns, which come last
                 if !kin.columns[own.clone()].iter().any(|c| std::ptr::eq(c, column)) {
                     continue;
                 }
@@ -383,7 +388,7 @@ impl Second {
         }
     }
 
-    /// What the scale of passive mass adds.
+    /// Adds the contribution of the scale of passive mass.
     fn scales(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         for (tree, places) in trees.places.iter().enumerate() {
             let Some((block, _)) = trees.blocks[tree] else { continue };
@@ -397,7 +402,7 @@ impl Second {
         }
     }
 
-    /// What inertia adds: passive dofs against passive dofs, or all.
+    /// Adds the contribution of inertia: of passive dofs, or of all dofs.
     fn momenta(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let (model, kin) = (&system.model, &d.work.scan.kin);
         cross_columns(system, kin, &d.V_inert, &d.v_inert, &mut self.crossed_inert);
@@ -406,7 +411,7 @@ impl Second {
             if inertia.mass == 0.0 && inertia.inertia == Mat3::ZERO {
                 continue;
             }
-            // bodies of robots have no passive column
+            // bodies that no passive joint moves have no passive column
             let mut momentum = None;
             let first = trees.places_of(body).start;
             for (column, row) in self.rows(system, trees, kin, body, body) {
@@ -432,7 +437,7 @@ impl Second {
         }
     }
 
-    /// What columns have of the motion at the start.
+    /// Computes the products of columns with the motion at the start.
     fn cross_start(&mut self, system: &System, d: &Derivatives) {
         self.crossed_start.clear();
         if !d.start.carried {
@@ -447,7 +452,8 @@ impl Second {
             let turn_A = turns()
                 .fold(Twist::ZERO, |sum, c| sum + before.cross(&c.twist()) * at.v[c.dof as usize]);
             self.crossed_start.extend(columns.iter().map(|c| {
-                // what carries the column, and what it carries along: all before the turns of its joint, or with them
+                // twist that carries the column, and twist that it carries: before the rotations of
+                // its joint, or with them
                 let (C, V, A) = if c.turns() {
                     (before, at.V[body], at.A[body])
                 } else {
@@ -464,7 +470,8 @@ impl Second {
         }
     }
 
-    /// Forces of velocities by the configuration, and these and momenta by the velocity at the start.
+    /// Derivatives of velocity-product forces with respect to the configuration, and of these
+    /// forces and momenta with respect to the velocity at the start.
     fn velocity_forces(&mut self, system: &System, trees: &Trees, d: &Derivatives) {
         let (kin, at) = (&d.work.scan.kin, &d.start);
         for (body, force) in at.forces.iter().enumerate() {

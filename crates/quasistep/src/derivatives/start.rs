@@ -1,4 +1,4 @@
-//! The velocity at the start of a step that carries it over: forces of velocities, and impacts that give back.
+//! Start velocity of a dynamic step: velocity-product forces, and impacts with restitution.
 
 use super::change::{InputChange, or_zero, reset, vec3};
 use super::loads::add3;
@@ -8,7 +8,7 @@ use crate::system::System;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::{MotionChange, MotionGradient, SpatialForce, Twist};
 
-/// The inertia with these six numbers times a vector, both in the world.
+/// Product of an inertia, given by six numbers in body axes, with a vector, both in W.
 fn inertia_times(dI: &[f64], R: &Mat3, x: Vec3) -> Vec3 {
     let [x, y, z] = (R.transpose() * x).to_array();
     let [xx, yy, zz, xy, xz, yz] = std::array::from_fn(|k| dI[k]);
@@ -34,7 +34,7 @@ impl Derivatives {
         at.forces.extend(bodies.map(|(body, (V, A))| model.velocity_force_of(kin, body, V, A)));
     }
 
-    /// Adds the forces of velocities to those on bodies.
+    /// Adds the velocity-product forces to the forces on bodies.
     pub(super) fn add_velocity_forces(&mut self, system: &System) {
         if self.start.carried {
             debug_assert_eq!(self.forces.len(), system.model.n_bodies());
@@ -44,7 +44,8 @@ impl Derivatives {
         }
     }
 
-    /// Changes of the velocity at the start (`start`), and of the forces of velocities on bodies (`dF`).
+    /// Changes of the velocity at the start (`start`), and of the velocity-product forces on bodies
+    /// (`dF`).
     pub(super) fn change_of_start(&mut self, system: &System, change: &InputChange) {
         let Self { scratch: s, work, start: at, time_step: h, .. } = self;
         if !at.carried {
@@ -80,8 +81,8 @@ impl Derivatives {
         }
     }
 
-    /// For weights on forces on bodies (`moves`): those on twists at the start and on their rates (`start`), and the gradients by
-    /// the motion of bodies (`dF`).
+    /// Transpose, for weights on forces on bodies (`moves`): weights on twists at the start and on
+    /// their rates (`start`), and gradients with respect to the motion of bodies (`dF`).
     pub(super) fn gradient_of_start(&mut self, system: &System, out: &mut InputChange) {
         let Self { scratch: s, work, start: at, time_step: h, .. } = self;
         if !at.carried {
@@ -112,7 +113,8 @@ impl Derivatives {
         }
     }
 
-    /// For weights on twists at the start and on their rates (`start`).
+    /// Transpose, for weights on twists at the start and on their rates (`start`): adds gradients
+    /// with respect to configuration and velocity.
     pub(super) fn gradient_of_start_motion(&mut self, system: &System, out: &mut InputChange) {
         let Self { scratch: s, work, start: at, .. } = self;
         if !at.carried {

@@ -1,4 +1,4 @@
-//! The step that is differentiated, and what its derivatives need of it.
+//! Differentiation of a step: solves it and collects the data of its derivatives.
 
 use super::kinds::{DerivativeError, Mode, StepKinks};
 use super::prepared::{Derivatives, Link, Pressure};
@@ -14,10 +14,11 @@ use crate::workspace::{Pressing, Workspace};
 use quasistep_model::Twist;
 
 impl System {
-    /// Takes the step from `state` without moving it, and prepares its derivatives in `out`.
+    /// Computes the step from `state`, which is unchanged, and prepares its derivatives in `out`.
     ///
-    /// A pure function of its arguments, to the solver's tolerance. What comes out of the step is in `out` too:
-    /// [`q_next`](Derivatives::q_next) and a [`report`](Derivatives::report) without certificate.
+    /// The result depends only on the arguments, to the solver's tolerance. `out` also holds the
+    /// step's [`q_next`](Derivatives::q_next) and a [`report`](Derivatives::report) without
+    /// certificate.
     ///
     /// # Errors
     ///
@@ -37,7 +38,7 @@ impl System {
         params.check().map_err(crate::StepError::from)?;
         self.check_mass_scale(params)?;
         self.check(state, &drive)?;
-        // on the exact set of loaded contacts, whatever a step may be off by
+        // derivatives need the exact active set, whatever accuracy the step has
         let exact = StepParams { accuracy: 0.0, ..params.clone() };
         out.pool.append(&mut out.parts);
         out.link = Link::whole();
@@ -57,7 +58,7 @@ impl System {
         Ok(out.kinks)
     }
 
-    /// Derivatives of one motion, with the rows of `work.meetings` beside those of what is near.
+    /// Derivatives of one motion, with rows for near pairs and for `work.meetings`.
     pub(super) fn differentiate_motion(
         &self,
         state: &State,
@@ -81,7 +82,8 @@ impl System {
             std::mem::swap(&mut out.parts, &mut first.parts);
             out.work.pressing = Pressing::By(loads);
             self.program(state, input, params, mode, out)?;
-            // points that touch without pushing may share the load to one side, which moves the centre
+            // weakly active points may shift the load to one side, which moves the centre of
+            // friction
             let of_first = first.kinks.program;
             out.kinks.program.rows += of_first.rows + of_first.held;
             out.kinks.program.round += of_first.round;
@@ -96,7 +98,7 @@ impl System {
         Ok(())
     }
 
-    /// A dof under constraints whose spring wants more than its effort limit at the end of the step.
+    /// A dof under constraints whose spring exceeds its effort limit at the end of the step.
     fn limited_in_a_loop(&self, h: f64, work: &Workspace) -> Option<usize> {
         let Workspace { load, report, .. } = work;
         let mut dofs = self.constraint_groups.iter().flat_map(|group| group.dofs.iter().copied());
@@ -109,7 +111,8 @@ impl System {
         })
     }
 
-    /// One program of the step with its sensitivity and its answer; returns the parameters of the step that it is of.
+    /// Solves one program of the step and prepares its sensitivity. Returns the parameters with
+    /// which it was solved.
     fn program(
         &self,
         state: &State,
@@ -131,7 +134,7 @@ impl System {
             Mode::Exact if law == FrictionLaw::Exact => {
                 let program = &work.problem.program.friction;
                 out.kinks.program = out.sensitivity.coulomb(program, &work.coulomb.solution)?;
-                // changes of the data are those of its cones
+                // differentiate the data of the program's cones
                 let Workspace { problem, load, contacts, scan, rebound, .. } = &mut *work;
                 let (q, kin) = (&state.q[..], &scan.kin);
                 let posed =
@@ -174,8 +177,8 @@ impl System {
 }
 
 impl System {
-    /// Solves the step for its derivatives: with its own law, or the one that stands in where that is the convex one. Those of
-    /// relaxed contacts are convex.
+    /// Solves the step for its derivatives, with its own law, or with a convex fallback. Relaxed
+    /// contacts use the convex law.
     fn solve_to_differentiate(
         &self,
         state: &State,
@@ -200,7 +203,7 @@ impl System {
             Err(why) if law == FrictionLaw::Exact && why.is_about_friction() => why,
             Err(why) => return Err(why.into()),
         };
-        // in the order of what stands in for a motion
+        // try fallbacks in the order of a step
         let eased = without_recovery(params);
         if params.formulation.carries_velocity() && solve(&eased, law, false) == Ok(true) {
             work.report.fallback = Some((Fallback::WithoutRecovery, why));
@@ -220,11 +223,11 @@ impl System {
 }
 
 impl StepParams {
-    /// That steps taken so have derivatives.
+    /// Checks that steps with these parameters have derivatives.
     ///
     /// # Errors
     ///
-    /// [`DerivativeError::Formulation`].
+    /// [`DerivativeError::Formulation`], which names the first parameter that does not permit them.
     pub fn check_differentiable(&self) -> Result<(), DerivativeError> {
         if self.integration == Integration::Euler {
             return Ok(());
@@ -235,7 +238,7 @@ impl StepParams {
 }
 
 impl Derivatives {
-    /// Everything that derivatives need of the step just solved.
+    /// Collects all data that derivatives need from the step just solved.
     fn collect(&mut self, system: &System, input: &Drive<'_>, params: &StepParams, mode: Mode) {
         self.collect_velocity(system, params);
         self.collect_start(system, params);
@@ -251,7 +254,8 @@ impl Derivatives {
         self.ready = true;
     }
 
-    /// Twists of bodies at the velocity of the step, and the rates that the configuration follows.
+    /// Twists of bodies at the velocity of the step, and the rates by which the configuration is
+    /// integrated.
     fn collect_velocity(&mut self, system: &System, params: &StepParams) {
         let Self { work, constants, V, .. } = self;
         let v = &work.report.v;

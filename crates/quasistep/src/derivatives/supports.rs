@@ -1,4 +1,4 @@
-//! Friction of joints: what presses it, and the radius at which a support resists turning.
+//! Friction of joints: its pressing force, and the spin radius of a support.
 
 use super::change::InputChange;
 use super::prepared::{Derivatives, SupportAt};
@@ -8,12 +8,12 @@ use crate::system::System;
 use quasistep_model::{JointKind, WORLD};
 
 impl SupportAt {
-    /// True if the load changes with the configuration.
+    /// True if the load depends on the configuration.
     pub fn turns(&self, system: &System) -> bool {
         self.load.per_mass > 0.0 && system.model.body(self.body).parent != WORLD
     }
 
-    /// Bodies whose mass is part of the load.
+    /// Bodies whose weight is part of the load.
     fn carried<'a>(&'a self, system: &'a System) -> impl Iterator<Item = usize> + 'a {
         let model = &system.model;
         let weighs = |b: &usize| model.body(*b).gravity && model.is_carried(*b, self.body);
@@ -23,7 +23,7 @@ impl SupportAt {
 }
 
 impl Derivatives {
-    /// All supports that rub.
+    /// Collects all supports with friction.
     pub(super) fn collect_supports(&mut self, system: &System, params: &StepParams) {
         let Self { supports, work, .. } = self;
         let (model, keys) = (&system.model, &work.problem.keys);
@@ -33,7 +33,7 @@ impl Derivatives {
         supports.clear();
         for ((body, of_plane), own) in bodies.zip(planes).zip(system.block_of_variable.len()..) {
             let mu = system.mu_of_support(body);
-            // dry friction of the dofs of a planar joint is no support's
+            // dry friction of a planar joint's dofs is not friction of a support
             let of_slide = matches!(model.body(body).joint, JointKind::Prismatic { .. });
             if mu == 0.0 || !(of_plane || of_slide) {
                 continue;
@@ -46,11 +46,11 @@ impl Derivatives {
         }
     }
 
-    /// Forces on the variables that press (`forces`).
+    /// Changes of the forces on the pressing variables (`forces`).
     pub(super) fn change_of_pressing(&mut self, system: &System, change: &InputChange) {
         let (h, dh) = (self.time_step, change.time_step);
         let Self { scratch: s, work, supports, .. } = self;
-        // c of the variable that presses is h tau_f, h mu N of a support
+        // the pressing variable has the cost h tau_f for dry friction, h mu N for a support
         let bounds = system.friction_dofs.iter().map(|dof| work.load.friction[*dof]);
         let bounds = bounds.chain(work.load.planes.iter().copied());
         let pressing = s.forces.iter_mut().skip(system.block_of_variable.len());
@@ -67,7 +67,8 @@ impl Derivatives {
         }
     }
 
-    /// For weights on these: adds the gradients by the motion of bodies (`dF`).
+    /// Transpose of [`change_of_pressing`](Self::change_of_pressing): adds gradients with respect
+    /// to the motion of bodies (`dF`).
     pub(super) fn gradient_of_pressing(&mut self, system: &System, out: &mut InputChange) {
         let h = self.time_step;
         let Self { scratch: s, work, supports, .. } = self;
@@ -87,7 +88,8 @@ impl Derivatives {
         }
     }
 
-    /// Changes of the rows of turning (`rows`, at the least-norm rates `turn`) and of their forces on dofs (`d`).
+    /// Changes of the rotational rows (`rows`, at the least-norm rates `turn`) and of their
+    /// generalised forces (`d`).
     pub(super) fn change_of_supports(&mut self, system: &System, change: &InputChange) {
         for (row, theta, per_radius, body) in self.turning_rows(system) {
             let d = per_radius * change.support.get(3 * body + 2).copied().unwrap_or(0.0);
@@ -109,7 +111,8 @@ impl Derivatives {
         }
     }
 
-    /// Rows that resist the turning of planar joints: index, dof that turns, how much they push per metre of the radius, body.
+    /// Rows that resist the rotation of planar joints: row index, rotational dof, push per metre of
+    /// the radius, body.
     fn turning_rows(&self, system: &System) -> Vec<(usize, usize, f64, usize)> {
         let pushes = &self.work.problem.supports;
         let first = self.work.problem.keys.len() - pushes.len();

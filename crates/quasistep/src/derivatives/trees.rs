@@ -1,22 +1,23 @@
-//! Directions of a system tree by tree: what moves together lies side by side.
+//! Layout of a system's dofs tree by tree, so that data of one tree are contiguous.
 
 use crate::system::{System, trees};
 use quasistep_model::WORLD;
 use std::ops::Range;
 
-/// Where dofs are if those of a tree follow one another, and what moves each body. Fixed by the system.
+/// Position of each dof when dofs are sorted by tree, and the columns that move each body. Fixed by
+/// the system.
 #[derive(Debug, Default)]
 pub(super) struct Trees {
     pub of_body: Vec<usize>,
-    /// Places of the dofs of each tree.
+    /// Range of dof positions of each tree.
     pub places: Vec<Range<usize>>,
     pub place_of_dof: Vec<usize>,
     pub dof_at: Vec<usize>,
-    /// Block of variables and its size, for trees that have one.
+    /// Index and size of each tree's block of variables; `None` without one.
     pub blocks: Vec<Option<(usize, usize)>>,
     pub dof_of_variable: Vec<usize>,
     pub cmd_of_dof: Vec<Option<usize>>,
-    /// Joint columns that move each body, from the root on.
+    /// Joint columns that move each body, from the root outwards.
     columns: Vec<u32>,
     of_path: Vec<Range<usize>>,
 }
@@ -70,7 +71,7 @@ impl Trees {
         out
     }
 
-    /// Indices in `Kinematics::columns` of what moves a body.
+    /// Indices in `Kinematics::columns` of the columns that move a body.
     pub fn path(&self, body: usize) -> &[u32] {
         &self.columns[self.of_path[body].clone()]
     }
@@ -81,7 +82,7 @@ impl Trees {
         &self.dof_of_variable[first..][..system.block_dims[block]]
     }
 
-    /// Places of the dofs of a body's tree.
+    /// Range of dof positions of a body's tree.
     pub fn places_of(&self, body: usize) -> Range<usize> {
         self.places[self.of_body[body]].clone()
     }

@@ -1,12 +1,12 @@
-//! The balance of forces on dofs as that of the program's variables: those of dofs, those that press the friction of joints, and
-//! those of contacts that give way.
+//! Conversion between forces on dofs and forces on the program's variables: variables of dofs,
+//! pressing variables of joint friction, and variables of compliant contacts.
 
 use super::change::{InputChange, reset};
 use super::prepared::Derivatives;
 use crate::system::System;
 
 impl Derivatives {
-    /// Forces on dofs (`d`) → on variables (`forces`).
+    /// Forces on variables (`forces`) for forces on dofs (`d`).
     pub(super) fn change_of_variables(&mut self, system: &System, change: &InputChange) {
         let (h, dh) = (self.time_step, change.time_step);
         let s = &mut self.scratch;
@@ -18,7 +18,8 @@ impl Derivatives {
         }
         self.change_of_pressing(system, change);
         let Self { scratch: s, work, .. } = self;
-        // a contact that gives way balances h² s/compliance with its impulse, in the unit √compliance/h of s
+        // a compliant contact balances h² s/compliance with its impulse; the unit of s is
+        // √compliance/h
         let first = system.block_of_variable.len() + system.n_rubbing();
         for (d, &k) in s.forces[first..].iter_mut().zip(&work.problem.compliant_contacts) {
             let contact = &self.contacts[k as usize];
@@ -29,7 +30,8 @@ impl Derivatives {
         }
     }
 
-    /// For weights on forces on variables (`forces`): those on dofs (`d`) and on the areas of points of foundations (`grow`).
+    /// Transpose, for weights on forces on variables (`forces`): weights on forces on dofs (`d`)
+    /// and on the areas of foundation points (`grow`).
     pub(super) fn gradient_of_variables(&mut self, system: &System, out: &mut InputChange) {
         let h = self.time_step;
         let Self { scratch: s, work, .. } = self;

@@ -5,8 +5,8 @@
 //! max(phi_i/h, −max_recovery_speed) + (n_i J_ci ± mu_spin_i n_i W_i) v ≥ 0  Tracy (7)
 //! ```
 //!
-//! and the same for rolling, about two axes across the normal. A round cone couples them all in one
-//! ellipsoid: `s_n ≥ ‖(mu s_t, mu_spin s_spin, mu_roll s_roll)‖`.
+//! Rolling has analogous rows about two axes across the normal. A round cone couples all of them in
+//! one ellipsoid: `s_n ≥ ‖(mu s_t, mu_spin s_spin, mu_roll s_roll)‖`.
 //!
 //! | here   | paper   | meaning                                      | unit |
 //! |--------|---------|----------------------------------------------|------|
@@ -26,20 +26,20 @@ use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
 use quasistep_solvers::{ConeSolver, Reason, Settings, Solution, Status, WarmStart};
 
-/// Memory of the formulation: solver, its answer, and what it starts from.
+/// Memory of the formulation: solver, solution and warm start.
 #[derive(Debug, Default)]
 pub(crate) struct ConvexWork {
     solver: ConeSolver,
     pub settings: Settings,
     pub solution: Solution,
-    /// Multipliers and slacks that the solver starts from.
+    /// Warm-start multipliers and slacks.
     warm_z: Vec<f64>,
     warm_s: Vec<f64>,
 }
 
 impl ConvexWork {
-    /// Stage 5: solves the assembled problem, from `rows` of a similar one if there are some, with half of the work that is
-    /// left; the rest is for what may stand in.
+    /// Stage 5: solves the assembled program, warm-started from `rows` of a similar one if given.
+    /// It may use half of the remaining work; the rest is reserved for fallbacks.
     pub fn solve(
         &mut self,
         problem: &Problem,
@@ -78,7 +78,7 @@ impl ConvexWork {
         }
     }
 
-    /// Stage 6: the answer in the report.
+    /// Stage 6: writes the solution to the report.
     pub fn recover(&self, problem: &Problem, posed: &Posed<'_>, report: &mut StepReport) {
         let solution = &self.solution;
         report.iterations = solution.iterations;
@@ -89,7 +89,7 @@ impl ConvexWork {
     }
 }
 
-/// An answer of the convex program, exact or relaxed, in the report.
+/// Writes a solution of the convex program, exact or relaxed, to the report.
 pub(crate) fn write(
     problem: &Problem,
     posed: &Posed<'_>,
@@ -103,11 +103,11 @@ pub(crate) fn write(
     });
 }
 
-/// Speed at which the cone lifts a contact with these rates, in m/s: `max_j −mu d_j · v_t`, of a round
-/// cone `‖(mu v_t, …)‖`.
+/// Speed at which the cone lifts a contact with the given rates, in m/s: `max_j −mu d_j · v_t` for
+/// a pyramid, `‖(mu v_t, …)‖` for a round cone.
 fn layer(pushes: &[[f64; WAYS]], rates: [f64; WAYS]) -> f64 {
     let along = |push: &[f64; WAYS]| -> f64 { (1..WAYS).map(|k| push[k] * rates[k]).sum() };
-    // only the rows of a round cone have no part along the normal
+    // only tangent rows of a round cone have no normal component
     if pushes.iter().any(|push| push[0] == 0.0) {
         pushes.iter().map(|push| along(push).powi(2)).sum::<f64>().sqrt()
     } else {

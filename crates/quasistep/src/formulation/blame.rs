@@ -1,4 +1,4 @@
-//! Names for the proofs of the solvers: which bodies, pairs and joints have no next state, and why.
+//! Names the bodies, pairs and joints in the solvers' proofs that a step has no solution.
 
 use crate::constraint::Reduction;
 use crate::contact::ContactRows;
@@ -6,7 +6,7 @@ use crate::error::{PairDepth, StepError};
 use crate::row::RowKey;
 use crate::system::System;
 
-/// Names what the ray of an unbounded problem moves.
+/// Error that names the bodies moved by the ray of an unbounded program.
 pub(crate) fn unsupported(system: &System, reduction: &Reduction, ray: &[f64]) -> StepError {
     let (bodies, direction) = movers(system, reduction, ray);
     StepError::Unsupported { bodies: names_of(system, &bodies), direction }
@@ -17,7 +17,7 @@ pub(crate) fn names_of(system: &System, bodies: &[usize]) -> Vec<String> {
     bodies.iter().map(|&body| system.model.body(body).name.clone()).collect()
 }
 
-/// The bodies that a direction of the variables moves, and its dofs by name with their shares.
+/// Bodies that a direction of the variables moves, and its dofs by name with their components.
 pub(crate) fn movers(
     system: &System,
     reduction: &Reduction,
@@ -32,7 +32,7 @@ pub(crate) fn movers(
     let mut direction = Vec::new();
     for (dof, rate) in rates.iter().enumerate() {
         let share = rate / largest;
-        // a tenth: enough to tell the mover from what it drags along
+        // a component of a tenth separates the moving dofs from those that are dragged along
         if share.abs() >= 0.1 {
             direction.push((names[dof].clone(), share));
             let body = first_with_shape(system, system.body_of_dof[dof]);
@@ -44,13 +44,13 @@ pub(crate) fn movers(
     (bodies, direction)
 }
 
-/// The body itself, or the first that it carries and that has a shape: joints in a chain have bodies
-/// between them that nobody knows.
+/// The body itself, or the first of its descendants with a shape. Chains of joints have
+/// intermediate bodies whose names mean nothing to the user.
 fn first_with_shape(system: &System, body: usize) -> usize {
     let model = &system.model;
     let has_shape = |b: usize| system.geoms.iter().any(|geom| geom.body == b);
     let carried = |mut b: usize| {
-        // a parent stands before its children
+        // a parent precedes its children
         while b > body {
             b = model.body(b).parent;
         }
@@ -59,8 +59,8 @@ fn first_with_shape(system: &System, body: usize) -> usize {
     (body..model.n_bodies()).find(|&b| has_shape(b) && carried(b)).unwrap_or(body)
 }
 
-/// Names the rows that exclude one another; `weights` are their shares of the contradiction, `crushed` says
-/// that friction has no part in it.
+/// Error that names the infeasible rows. `weights` are their multipliers in the proof; `crushed`
+/// means that friction takes no part in it.
 pub(crate) fn infeasible(
     system: &System,
     contacts: &ContactRows,
@@ -72,7 +72,8 @@ pub(crate) fn infeasible(
     StepError::Infeasible { pairs, joints, crushed }
 }
 
-/// Pairs of bodies, deepest first, and joints at their limits whose rows have a weight.
+/// Pairs of bodies, deepest first, and joints at their limits, whose rows have a weight in the
+/// proof.
 pub(crate) fn blamed(
     system: &System,
     contacts: &ContactRows,
@@ -89,7 +90,7 @@ pub(crate) fn blamed(
         }
     };
     for (key, y) in keys.iter().zip(weights) {
-        // rows that carry less than a thousandth of the contradiction are bystanders
+        // rows with less than a thousandth of the largest weight are not named
         if *y <= 1e-3 * largest {
             continue;
         }

@@ -6,14 +6,17 @@
 //! lambda_t ∈ argmax { −lᵀ J_t v : l ∈ lambda_n F }
 //! ```
 //!
-//! `F` is the hull of `mu d_j` (diamond, Trinkle05 (13)), the square around it (box, (33)) or the disc (4);
-//! with `mu_spin` and `mu_roll` torques join it. With pyramids this is Trinkle05's mixed linear
-//! complementarity problem (Model-DLC), where every driven joint is prescribed Pang21 (1), with impedances
-//! Pang21 (6); with round cones Trinkle05's nonlinear one (Model-DQC). Prescribed motion enters with its
-//! ∂ψ/∂t terms through the constant side of every row.
+//! `F` is the hull of `mu d_j` (diamond, Trinkle05 (13)), the square around it (box, (33)) or the
+//! disc (4). With `mu_spin` and `mu_roll` it also contains torques.
 //!
-//! A step may have no solution: then the proof is given names. Which one of many is found is left open;
-//! [`System::uniqueness`](crate::System::uniqueness) answers whether there are.
+//! With pyramids this is Trinkle05's mixed linear complementarity problem (Model-DLC). If every
+//! driven joint is prescribed it is Pang21 (1), with impedances Pang21 (6). With round cones it is
+//! Trinkle05's nonlinear problem (Model-DQC). Prescribed motion enters with its ∂ψ/∂t terms through
+//! the constant side of every row.
+//!
+//! A step may have no solution: the error then names the bodies and joints in the proof. A step may
+//! have several solutions: which one is found is not specified, and
+//! [`System::uniqueness`](crate::System::uniqueness) checks for others.
 
 use crate::error::StepError;
 use crate::formulation::blame;
@@ -25,7 +28,7 @@ use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Outcome, Reason, Refutation,
 };
 
-/// Memory of the formulation: solver, its answer, and what it starts from.
+/// Memory of the formulation: solver, solution and warm start.
 #[derive(Debug, Default)]
 pub(crate) struct CoulombWork {
     solver: CoulombSolver,
@@ -36,8 +39,8 @@ pub(crate) struct CoulombWork {
 }
 
 impl CoulombWork {
-    /// Stage 5: solves the assembled problem, from `rows` of a similar one if there are some, with half of the work that is
-    /// left; the rest is for what may stand in.
+    /// Stage 5: solves the assembled program, warm-started from `rows` of a similar one if given.
+    /// It may use half of the remaining work; the rest is reserved for fallbacks.
     pub fn solve(
         &mut self,
         problem: &Problem,
@@ -65,7 +68,7 @@ impl CoulombWork {
         }
     }
 
-    /// Stage 6: the answer in the report.
+    /// Stage 6: writes the solution to the report.
     pub fn recover(&self, problem: &Problem, posed: &Posed<'_>, report: &mut StepReport) {
         let solution = &self.solution;
         report.iterations = solution.newton + solution.convex + solution.pivots;
@@ -76,10 +79,10 @@ impl CoulombWork {
     }
 }
 
-/// The proof that there is no next state, with names.
+/// Error for a proof that no solution exists, with names.
 fn refused(posed: &Posed<'_>, problem: &Problem, solution: &CoulombSolution) -> StepError {
     let Posed { system, contacts, load, .. } = *posed;
-    // one weight per multiplier: those of a contact stand at its normal
+    // one weight per multiplier: the weight of a contact is stored at its normal
     let program = &problem.program.friction;
     let spread = |weight: &dyn Fn(usize) -> f64| {
         let mut weights = vec![0.0; problem.keys.len()];
@@ -108,7 +111,7 @@ fn refused(posed: &Posed<'_>, problem: &Problem, solution: &CoulombSolution) -> 
     }
 }
 
-/// What was tried without an answer or a proof.
+/// Error for a solve that found neither a solution nor a proof.
 fn undecided(solution: &CoulombSolution) -> StepError {
     StepError::Undecided {
         convex: solution.convex,

@@ -8,10 +8,10 @@
 //! lambda_t ∈ argmax { −lᵀ J_t v⁺ : l ∈ lambda_n F }                                                  (4), (5)
 //! ```
 //!
-//! `M` and the Jacobians are those of `q`. Springs and dampers are implicit, so stiff ones stay stable;
-//! velocity-product forces `C v` (Coriolis, gyroscopic) are explicit, as in the paper. Prescribed joints
-//! move as told and push on their trees through `M`. A dof that moves no mass is quasi-static: its row is
-//! that of Pang21 (6).
+//! `M` and the Jacobians are evaluated at `q`. Springs and dampers are implicit, so stiff ones stay
+//! stable. Velocity-product forces `C v` (Coriolis, gyroscopic) are explicit, as in the paper.
+//! Prescribed joints follow their commands and act on their trees through `M`. A massless dof is
+//! quasi-static: its row is that of Pang21 (6).
 //!
 //! | here    | MpcNote | meaning                                | unit |
 //! |---------|---------|----------------------------------------|------|
@@ -19,17 +19,18 @@
 //! | `v⁺`    | q̇_k+1  | velocity at its end and during it      | m/s  |
 //! | `tau`   | u − ∇V  | applied force and gravity              | N    |
 //!
-//! With `M` positive definite, nothing prescribed and no overlap a solution always exists (Anitescu and
-//! Potra 1997). Overlaps that are to be recovered (`phi < 0` in (3)) may contradict one another. Their
-//! step without `phi/h` then stands in: an overlap only must not get deeper. Here a gap keeps its
-//! `phi/h ≥ 0`, which leaves their proof as it is.
+//! With `M` positive definite, no prescribed motion and no overlap, a solution always exists
+//! (Anitescu and Potra 1997). The recovery of overlaps (`phi < 0` in (3)) may be infeasible. The
+//! fallback is then the step of Anitescu and Potra without `phi/h`, in which an overlap only must
+//! not get deeper. Here open gaps keep their term `phi/h ≥ 0`, which leaves the existence proof
+//! valid.
 
 use crate::contact::ContactRows;
 use crate::params::StepParams;
 use crate::system::System;
 use quasistep_model::PositionLimit;
 
-/// True if some gap row demands that something moves apart.
+/// True if some gap row requires a separation.
 pub(crate) fn overlaps(system: &System, q: &[f64], contacts: &ContactRows) -> bool {
     let beyond = |limit: &PositionLimit| {
         let q = q[limit.q_index as usize];
@@ -39,7 +40,7 @@ pub(crate) fn overlaps(system: &System, q: &[f64], contacts: &ContactRows) -> bo
         || system.model.limits().iter().any(beyond)
 }
 
-/// The parameters of the step of Anitescu and Potra: `max(phi/h, 0)` in every gap row.
+/// Parameters of the step of Anitescu and Potra: `max(phi/h, 0)` in every gap row.
 pub(crate) fn without_recovery(params: &StepParams) -> StepParams {
     StepParams { max_recovery_speed: 0.0, ..params.clone() }
 }

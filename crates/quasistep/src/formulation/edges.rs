@@ -1,25 +1,26 @@
-//! What a contact resists with: ways to push and turn, and the edges of its friction cone.
+//! Directions in which a contact transmits force and torque, and the edges of its friction cone.
 
 use crate::contact::{ContactRow, Tangents};
 use crate::formulation::Cone;
 use crate::friction::Friction;
 use std::f64::consts::TAU;
 
-/// Ways to push and turn at a contact: along `n`, `t1`, `t2`, about `n`, `r1`, `r2`.
+/// Number of directions of force and torque at a contact: along `n`, `t1`, `t2`, about `n`, `r1`,
+/// `r2`.
 pub(crate) const WAYS: usize = 6;
 
-/// Directions `d_j` of a contact's edges, as components along `t1` and `t2`.
+/// Edge directions `d_j` of a contact's pyramid, as components along `t1` and `t2`.
 fn edge_directions(cone: Cone, tangents: Tangents, mu: f64) -> impl Iterator<Item = [f64; 2]> {
     let n_d = match cone {
         Cone::Pyramid(n_d) => n_d,
         Cone::Box => 4,
-        // one that moves along one line is a pyramid of two edges
+        // in one plane a round cone is a pyramid of two edges
         Cone::Round => 2,
     };
     let (count, step) = match tangents {
         Tangents::Plane if mu > 0.0 => (n_d, TAU / f64::from(n_d)),
         Tangents::Line if mu > 0.0 => (2, TAU / 2.0),
-        // no friction, or nothing to rub: the normal row alone
+        // without friction or tangential motion there is only the normal row
         _ => (1, 0.0),
     };
     let alone = count == 1;
@@ -27,23 +28,24 @@ fn edge_directions(cone: Cone, tangents: Tangents, mu: f64) -> impl Iterator<Ite
         if alone {
             return [0.0, 0.0];
         }
-        // opposite edges are exact opposites: symmetric problems keep symmetric answers
+        // opposite edges are exact opposites, so that symmetric problems have symmetric solutions
         let half = count / 2;
         let (sign, k) = if j < half { (1.0, j) } else { (-1.0, j - half) };
         if cone == Cone::Box && count == 4 {
-            // the corners of the square
+            // corners of the square
             return if k == 0 { [sign, sign] } else { [-sign, sign] };
         }
         let (s, c) = (step * f64::from(k)).sin_cos();
-        // a right angle is exact too
+        // right angles are exact too
         let c = if 4 * k == count { 0.0 } else { c };
         [sign * c, sign * s]
     })
 }
 
-/// The ways in which a contact moves and resists: rows of its Jacobian. The normal always comes first.
+/// Directions in which a contact moves and resists, one per row of its Jacobian. The normal comes
+/// first.
 pub(crate) struct Ways {
-    /// Rows of `J`: the normal and the tangents.
+    /// Number of rows of `J`: the normal and the tangents.
     pub pushes: usize,
     spins: bool,
     rolls: usize,
@@ -69,7 +71,7 @@ impl Ways {
         self.pushes + usize::from(self.spins) + self.rolls
     }
 
-    /// The way, counted as in [`WAYS`], of row `r`.
+    /// Direction of row `r`, numbered as in [`WAYS`].
     pub fn way(&self, r: usize) -> usize {
         match r {
             r if r < self.pushes => r,
@@ -78,8 +80,9 @@ impl Ways {
         }
     }
 
-    /// What row `r` is scaled by, 1 or a length in m: rows of turning are speeds at the radius at which sliding friction has their
-    /// torque, so that all rows of a contact are alike in size.
+    /// Scale of row `r`: 1, or a length in m. A rotational row is scaled to the speed at the radius
+    /// at which sliding friction exerts the torque, so that all rows of a contact have similar
+    /// size.
     pub fn scale(&self, row: &ContactRow, r: usize) -> f64 {
         let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
         let per_mu = if mu > 0.0 { 1.0 / mu } else { 1.0 };
@@ -90,7 +93,7 @@ impl Ways {
         }
     }
 
-    /// Friction coefficient of row `r`, before it is scaled; 1 for the normal.
+    /// Friction coefficient of row `r`, before scaling; 1 for the normal.
     pub fn coefficient(&self, row: &ContactRow, r: usize) -> f64 {
         let Friction { mu, mu_spin, mu_roll, .. } = row.friction;
         [1.0, mu, mu, mu_spin, mu_roll, mu_roll][self.way(r)]
@@ -112,7 +115,7 @@ pub(crate) fn push_edges(row: &ContactRow, cone: Cone, pushes: &mut Vec<[f64; WA
         }
     }
     let rubs = mu > 0.0 && row.tangents != Tangents::None;
-    // a row of the normal alone follows from those of a pair of turning edges
+    // the normal row follows from a pair of opposite edges, so it is added only without one
     if rubs || pushes.len() == first {
         pushes.extend(
             edge_directions(cone, row.tangents, mu)

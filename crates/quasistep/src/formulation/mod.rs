@@ -1,5 +1,5 @@
-//! Friction laws. Stages 4 to 6 are alike: [`problem`] assembles a program of either law, [`anitescu`] or [`coulomb`] has
-//! it solved, [`recover`] turns the answer into the report.
+//! Friction laws. [`problem`] assembles a program of either law (stage 4). [`anitescu`] or
+//! [`coulomb`] solves it (stage 5). [`recover`] writes the solution to the report (stage 6).
 
 pub(crate) mod anitescu;
 pub(crate) mod blame;
@@ -13,40 +13,43 @@ pub(crate) mod rubbing;
 
 use std::fmt;
 
-/// Which problem a step solves: law of friction, shape of its cones, and what resists motion.
+/// Formulation of a step: friction law, cone shape, and kind of motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formulation {
     /// Law of friction.
     pub friction: FrictionLaw,
     /// Shape of the friction cones.
     pub cone: Cone,
-    /// What a step starts with.
+    /// Velocity at the start of a step, and inertia.
     pub motion: Motion,
 }
 
-/// Law of friction of a step.
+/// Friction law of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrictionLaw {
-    /// Coulomb's law as it is: what slides does not float. With pyramids the complementarity problems Trinkle05 (Model-DLC) and
-    /// Pang21 (1), with impedances Pang21 (6); with round cones Trinkle05 (Model-DQC). With [`Inertia::None`](crate::Inertia) a
-    /// step may have no solution, or many.
+    /// Coulomb's law without relaxation: sliding contacts do not float. With pyramids these are the
+    /// complementarity problems of Trinkle05 (Model-DLC) and Pang21 (1), with impedances Pang21
+    /// (6). With round cones it is Trinkle05 (Model-DQC). With [`Inertia::None`](crate::Inertia) a
+    /// step may have no solution, or several.
     #[default]
     Exact,
-    /// Anitescu's convex relaxation of it as a quadratic program, Pang21 (10). Exact in sticking; a sliding body floats
-    /// `h mu |v_t|` high.
+    /// Anitescu's convex relaxation of Coulomb's law as a quadratic program, Pang21 (10). It is
+    /// exact in sticking. A sliding body floats at the height `h mu |v_t|`.
     Convex,
 }
 
-/// What a step starts with.
+/// Velocity at the start of a step, and inertia.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Motion {
-    /// Every step starts from rest: force balance of springs, loads and contacts, against the drag of
+    /// Every step starts from rest. Springs, loads and contacts balance against the drag of
     /// [`StepParams::relaxation`](crate::StepParams::relaxation).
     #[default]
     QuasiStatic,
-    /// Mass of every dof, velocity carried over in [`State::v`](crate::State::v); with exact friction MpcNote (1) to (5).
-    /// Impacts give back what [`Surface::restitution`](crate::Surface::restitution) says. Needs small steps. If bodies overlap
-    /// such that a step has no solution, the step of Anitescu and Potra stands in, and the report says so.
+    /// Every dof has mass, and [`State::v`](crate::State::v) carries the velocity from step to
+    /// step. With exact friction this is MpcNote (1) to (5).
+    /// [`Surface::restitution`](crate::Surface::restitution) applies to impacts. Needs small steps.
+    /// If bodies overlap such that a step has no solution, the step of Anitescu and Potra is the
+    /// fallback, and the report says so.
     Dynamic,
 }
 
@@ -66,14 +69,15 @@ impl Formulation {
         Self { friction: FrictionLaw::Exact, cone, motion: Motion::Dynamic }
     }
 
-    /// True if a step begins with the velocity at the end of the one before, false if it begins at rest.
+    /// True if a step starts with the velocity at the end of the last step, false if it starts from
+    /// rest.
     pub fn carries_velocity(self) -> bool {
         self.motion == Motion::Dynamic
     }
 }
 
 impl FrictionLaw {
-    /// Its word in scene files.
+    /// Name in scene files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -83,7 +87,7 @@ impl FrictionLaw {
 }
 
 impl Motion {
-    /// Its word in scene files.
+    /// Name in scene files.
     pub fn name(self) -> &'static str {
         match self {
             Self::QuasiStatic => "quasi_static",
@@ -97,19 +101,19 @@ impl Motion {
 #[non_exhaustive]
 pub enum Cone {
     /// Inscribed pyramid with this even number of edges, ≥ 2, the first along the contact's first
-    /// tangent: Trinkle05 (13). A contact that can move in one plane only has its two edges in that
-    /// plane, whatever the number, unless [`TangentAxes`](crate::TangentAxes) says otherwise.
+    /// tangent: Trinkle05 (13). A contact that can move in one plane only has two edges in that
+    /// plane for any number, unless [`TangentAxes`](crate::TangentAxes) requires all edges.
     Pyramid(u32),
-    /// The pyramid around the square `|lambda_t,k| ≤ mu lambda_n` along the two tangents: Trinkle05 (33),
-    /// another model than [`Pyramid`](Self::Pyramid) with four edges, which is the square between the middles of its sides.
+    /// The pyramid around the square `|lambda_t,k| ≤ mu lambda_n` along the two tangents: Trinkle05
+    /// (33). It differs from [`Pyramid`](Self::Pyramid) with four edges, whose square has its
+    /// corners at the midpoints of this square's sides.
     Box,
-    /// The round cone itself, a second-order cone: `lambda_n mu ≥ ‖lambda_t‖`, alike in all
-    /// directions.
+    /// The round cone, an isotropic second-order cone: `lambda_n mu ≥ ‖lambda_t‖`.
     Round,
 }
 
 impl Cone {
-    /// Number of its edges; none of a round one.
+    /// Number of edges; `None` for a round cone.
     pub(crate) fn edges(self) -> Option<u32> {
         match self {
             Self::Pyramid(edges) => Some(edges),
@@ -119,7 +123,7 @@ impl Cone {
     }
 }
 
-/// `round`, `box`, or the number of edges: its word in scene files.
+/// Name in scene files: `round`, `box`, or the number of edges.
 impl fmt::Display for Cone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -133,8 +137,8 @@ impl fmt::Display for Cone {
 /// Configuration whose Jacobians a solve uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Where {
-    /// That of the start of the step.
+    /// The configuration at the start of the step.
     Start,
-    /// That of its middle.
+    /// The configuration at the middle of the step.
     Middle,
 }

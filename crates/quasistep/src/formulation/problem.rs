@@ -1,5 +1,5 @@
-//! Stage 4: contacts, springs, weights and limits → a program of the solvers, by one assembly for every
-//! formulation: they differ in what friction a contact is given.
+//! Stage 4: assembles contacts, springs, weights and limits into a program for the solvers.
+//! Formulations share this assembly; they differ only in the friction of a contact.
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::Cone;
@@ -16,7 +16,7 @@ use crate::system::{DampingOn, Role, System};
 use quasistep_model::Kinematics;
 use quasistep_solvers::{self as solvers, ConeMut, ConeProgram, Saturation};
 
-/// What a program is made of: stage 3's rows and loads at one of the step's configurations.
+/// Inputs of the assembly: rows of stage 3 and loads at one configuration of the step.
 #[derive(Clone, Copy)]
 pub(crate) struct Posed<'a> {
     pub system: &'a System,
@@ -26,13 +26,13 @@ pub(crate) struct Posed<'a> {
     pub contacts: &'a ContactRows,
     pub kin: &'a Kinematics,
     pub params: &'a StepParams,
-    /// Share of the restitution of impacts that this solve has.
+    /// Scale of restitution in this solve, from 0 to 1.
     pub rebound: f64,
 }
 
 impl Posed<'_> {
-    /// Speed that a contact leaves an impact with, in m/s; 0 for what is none: what is slower than what gravity adds in a step
-    /// rests.
+    /// Normal speed of a contact after its impact, in m/s. Zero without an impact: a contact whose
+    /// approach speed is below the speed that gravity adds in a step counts as resting.
     pub fn rebound_speed(&self, row: &ContactRow) -> f64 {
         let Self { params, load, contacts, rebound, .. } = *self;
         let share = rebound * row.friction.restitution;
@@ -47,54 +47,57 @@ impl Posed<'_> {
     }
 }
 
-/// The step problem as the solvers see it, and the identity of its rows.
+/// The assembled program, and the identity of its rows.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
     pub program: Program,
-    /// The convex program before what follows by constraints was put in terms of the other dofs, if it is kept: derivatives
-    /// need it.
+    /// Convex program before the elimination of variables by constraints, if it is kept;
+    /// derivatives need it.
     pub whole: Option<ConeProgram>,
-    /// One per multiplier, ascending: contacts are sorted, limits follow.
+    /// Keys of the multipliers, ascending: contacts in sorted order, then limits.
     pub keys: Vec<RowKey>,
-    /// What a unit of each multiplier pushes with along `n`, `t1`, `t2` and turns with about `n`,
-    /// `r1`, `r2`: for an edge of sliding friction `(1, mu d_j, 0, 0, 0)`.
+    /// Force and torque of a unit of each multiplier along and about `n`, `t1`, `t2`, `n`, `r1`,
+    /// `r2`. For an edge of sliding friction it is `(1, mu d_j, 0, 0, 0)`.
     pub pushes: Vec<[f64; WAYS]>,
-    /// What a unit of each multiplier of a support pushes with along the three rates of its planar joint; these multipliers are the last ones.
+    /// Force of a unit of each multiplier of a support along the three rates of its planar joint.
+    /// These multipliers are the last ones.
     pub supports: Vec<[f64; 3]>,
-    /// Entries of the mass matrix that count, as row, column and value over dofs.
+    /// Entries of the mass matrix in the cost, as row, column and value over dofs.
     pub inertia: Vec<(u32, u32, f64)>,
-    /// What these are scaled by.
+    /// Scales of the mass matrix, per block.
     pub mass_scales: MassScales,
-    /// Contacts that give way, each with a variable of its own behind those of joints with friction.
+    /// Compliant contacts. Each has one variable of its own, after those of joint friction.
     pub compliant_contacts: Vec<u32>,
-    /// Sizes of the blocks.
+    /// Sizes of the blocks of variables.
     dims: Vec<usize>,
-    /// Edges of the contact at hand, and its `E`.
+    /// Edges of the current contact, and its matrix `E`.
     edges: Vec<[f64; WAYS]>,
     E: Vec<f64>,
 }
 
-/// Speed that the gap row of a contact demands, in m/s: `phi/h`, recovery bounded.
+/// Offset of a contact's gap row, in m/s: `phi/h`, with bounded recovery.
 pub(crate) fn gap_offset(phi: f64, params: &StepParams) -> f64 {
     (phi / params.time_step).max(-params.max_recovery_speed)
 }
 
-/// Motion in a step that is none, in m or rad: what distances are exact to. Rows of a patch contradict
-/// one another by the square of its tilt, so that a resting box that is 4e-7 rad askew cannot keep all four
-/// corners still; they creep by some 1e-14.
+/// Displacement in a step, in m or rad, that counts as rest: the accuracy of distances. Rows of a
+/// patch contradict one another by the square of its tilt. A resting box tilted by 4e-7 rad thus
+/// cannot keep all four corners still; they creep by about 1e-14 per step.
 pub(crate) const REST: f64 = 1e-12;
 
-/// Least unit of a row of a joint limit: what has to be exact where a limit is as far as a turn is beside a contact margin.
+/// Smallest scale of a joint limit's row. It bounds the loss of accuracy where a limit is an angle
+/// away that is large compared with the contact margin.
 const FARTHEST: f64 = 1e-2;
 
-/// What the row of a joint limit at a distance `gap` is multiplied by. A limit farther than contacts are looked for says
-/// nothing of the speeds in a step, beside which the solver measures what rows are off by.
+/// Scale of a joint limit's row at the distance `gap`. A limit farther away than the contact margin
+/// does not restrict speeds in a step, so its row must not set the scale of the solver's residuals.
 pub(crate) fn limit_unit(gap: f64, params: &StepParams) -> f64 {
     if gap > params.contact_margin { (params.contact_margin / gap).max(FARTHEST) } else { 1.0 }
 }
 
 impl ContactRow {
-    /// Speed that its gap row demands, in m/s. What gives way is pressed in as far as it is: its recovery has no bound.
+    /// Offset of the contact's gap row, in m/s. For a compliant contact the recovery is not
+    /// bounded, since its overlap is an indentation.
     pub fn gap_offset(&self, params: &StepParams) -> f64 {
         let phi = self.near.point.phi;
         if self.friction.compliance > 0.0 {
@@ -104,14 +107,15 @@ impl ContactRow {
         }
     }
 
-    /// Speed at which what gives way costs half a joule, in m/s: unit of its variable, `√compliance/h`.
+    /// Unit of a compliant contact's variable, `√compliance/h`, in m/s: the speed at which its cost
+    /// is half a joule.
     pub fn own_unit(&self, h: f64) -> f64 {
         self.friction.compliance.sqrt() / h
     }
 }
 
-/// Blocks of variables that a contact moves, one or two and room for one more, how many they are, and what known rates move
-/// its rows with.
+/// Blocks of variables that a contact moves (one or two, with room for one more), their number, and
+/// the contribution of known rates to the contact's rows.
 fn movers(
     posed: &Posed<'_>,
     row: &ContactRow,
@@ -140,12 +144,12 @@ fn movers(
             }
         }
     }
-    // one order for all contacts of a pair of trees: they share one place in the factor
+    // a fixed order lets all contacts of a pair of trees share one place in the factor
     blocks[..n_blocks].sort_unstable();
     (blocks, n_blocks, known)
 }
 
-/// The Jacobian of a contact of which `first` is the first block.
+/// Writes the Jacobian of a contact whose first block is `first`.
 fn write_rows(
     posed: &Posed<'_>,
     row: &ContactRow,
@@ -198,7 +202,7 @@ impl Problem {
         for row in &contacts.rows {
             let compliance = row.friction.compliance;
             if compliance > 0.0 {
-                // in units in which its cost is one
+                // scaled such that its cost coefficient is one
                 self.program.P(own as usize, 0)[0] = 1.0;
                 self.push_contact(posed, row, cone, Some(own));
                 own += 1;
@@ -246,7 +250,7 @@ impl Problem {
         if !carried {
             self.mass_scales.apply(system, params, inertia);
         }
-        // 1/2 (v − v_start)ᵀ M (v − v_start), with the rates of prescribed dofs known
+        // 1/2 (v − v_start)ᵀ M (v − v_start), where rates of prescribed dofs are known
         for &(i, j, entry) in inertia.iter() {
             let Some((block, row)) = place(i as usize) else { continue };
             match place(j as usize) {
@@ -273,7 +277,7 @@ impl Problem {
                 }
                 let limit = actuator.effort_limit[k];
                 if limit.is_finite() && K > 0.0 {
-                    // the same spring with a force that saturates: a Huber cost on this rate
+                    // this spring has a force limit: a Huber cost on its rate
                     program.push_saturation(Saturation {
                         index: system.variable_of_dof[i].expect("it has a place"),
                         stiffness: at * h * h * K,
@@ -288,7 +292,7 @@ impl Problem {
             }
             program.c(block)[row] += c;
         }
-        // springs between frames and commands couple all dofs that move the frame
+        // Cartesian springs couple all dofs that move their frame
         for spring in &load.cartesian {
             spring.entries(h, |i, j, entry| {
                 let Some((block, row)) = place(i) else { return };
@@ -305,8 +309,8 @@ impl Problem {
         }
     }
 
-    /// Adds a contact: its cone, its rows, and the identity of its multipliers. `own` is the block of the variable by which it
-    /// gives way.
+    /// Adds a contact: its cone, its rows, and the keys of its multipliers. `own` is the block of
+    /// its compliance variable.
     fn push_contact(&mut self, posed: &Posed<'_>, row: &ContactRow, cone: Cone, own: Option<u32>) {
         let ways = Ways::of(row);
         let k = ways.len();
@@ -338,7 +342,7 @@ impl Problem {
         write_rows(posed, row, (&ways, scales), blocks[0], &mut entry);
     }
 
-    /// The cone of a contact over its rows: the radii of a round one, or its edges (`E`, `edges`).
+    /// Cone of a contact over its rows: the radii of a round cone, or edges (`E`, `edges`).
     fn write_cone(
         &mut self,
         row: &ContactRow,
@@ -359,7 +363,7 @@ impl Problem {
         }
     }
 
-    /// What the multipliers of a contact push with, along its rows or of its edges, and their keys.
+    /// Appends forces and keys of a contact's multipliers, for its rows or for its edges.
     fn push_multipliers(
         &mut self,
         row: &ContactRow,
@@ -411,18 +415,19 @@ impl Problem {
         }
     }
 
-    /// The program before it was put in terms of the other dofs, in a workspace that keeps it.
+    /// The program before the elimination of variables by constraints, in a workspace that keeps
+    /// it.
     pub fn whole(&self) -> &ConeProgram {
         self.whole.as_ref().expect("only derivatives ask, and theirs is kept")
     }
 
-    /// Variables of the program for a system with so many of its own.
+    /// Number of variables of the program.
     pub fn n_variables(&self, system: &System) -> usize {
         system.block_of_variable.len() + system.n_rubbing() + self.compliant_contacts.len()
     }
 
-    /// Keeps multipliers and rates of an answer for another solve, ascending by key. Multipliers of edges up to the share
-    /// `accuracy` of the largest are none.
+    /// Stores multipliers and rates of a solution for another solve, ascending by key. Multipliers
+    /// of edges at most `accuracy` times the largest are stored as zero.
     pub fn keep(&self, z: &[f64], rates: &[f64], accuracy: f64, rows: &mut Vec<WarmRow>) {
         let least = accuracy * z.iter().fold(0.0_f64, |m, z| m.max(*z));
         rows.clear();
@@ -433,8 +438,8 @@ impl Problem {
         rows.sort_unstable_by_key(|row| row.key);
     }
 
-    /// Multipliers and rates to start from, given those of a similar problem; of rows that it does not have those of an open
-    /// contact.
+    /// Warm-start multipliers and rates from the rows of a similar program. Rows that are not found
+    /// start as those of an open contact.
     pub fn start_from(&self, rows: &[WarmRow], z: &mut Vec<f64>, rates: &mut Vec<f64>) {
         z.clear();
         rates.clear();
@@ -446,8 +451,9 @@ impl Problem {
         }
     }
 
-    /// Takes `ε M (v − v_start) / h`, the force that changes the velocity of what has mass or the drag of the relaxation, off
-    /// the force balance of every dof. Returns the largest `ε M v / h`, whose rounding is in it.
+    /// Subtracts `ε M (v − v_start) / h` from the force balance of every dof: the inertial force,
+    /// or the drag of the relaxation time. Returns the largest `ε M v / h`, which scales the
+    /// rounding error.
     pub fn subtract_inertia(&self, load: &Load, v: &[f64], h: f64, balance: &mut [f64]) -> f64 {
         let mut largest = 0.0_f64;
         for &(i, j, entry) in &self.inertia {

@@ -1,4 +1,4 @@
-//! The solvers' program of either law of friction.
+//! The solvers' program for either friction law.
 
 use crate::formulation::FrictionLaw;
 use quasistep_solvers::{
@@ -6,18 +6,20 @@ use quasistep_solvers::{
 };
 use std::ops::Range;
 
-/// The solvers' program of one law, as the assembly writes it: blocks of variables with a cost, and contacts over them.
+/// The solvers' program of one friction law: blocks of variables with a cost, and contacts over
+/// them.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub law: FrictionLaw,
     pub convex: ConeProgram,
     pub friction: FrictionProgram,
-    /// Tangential parts of the edges of the contact at hand.
+    /// Tangential components of the current contact's edges.
     directions: Vec<f64>,
 }
 
 impl Program {
-    /// True if the multipliers of a contact are its forces row by row, false if they are those of edges.
+    /// True if the multipliers of a contact are forces along its rows, false if they belong to
+    /// edges.
     pub fn has_forces(&self) -> bool {
         self.law == FrictionLaw::Exact
     }
@@ -51,7 +53,8 @@ impl Program {
         }
     }
 
-    /// Adds a contact of `k` rows, the normal first, whose friction cone has these edges or this diagonal.
+    /// Adds a contact of `k` rows, the normal first. Its friction cone is given by edges or by a
+    /// diagonal.
     pub fn push(&mut self, cone: solvers::Cone<'_>, k: usize, blocks: &[u32]) -> ConeMut<'_> {
         if self.law == FrictionLaw::Convex {
             return self.convex.push_cone(cone, k, blocks);
@@ -74,12 +77,12 @@ impl Program {
         self.relaxation().n_cones()
     }
 
-    /// Number of blocks that one of them acts on.
+    /// Number of blocks on which a cone acts.
     pub fn n_sides(&self, cone: usize) -> usize {
         self.relaxation().blocks_of(cone).count()
     }
 
-    /// One of these blocks.
+    /// Block on one side of a cone.
     pub fn block_of(&self, cone: usize, side: usize) -> usize {
         self.relaxation().blocks_of(cone).nth(side).expect("it has as many sides")
     }
@@ -89,7 +92,7 @@ impl Program {
         self.relaxation().saturations().len()
     }
 
-    /// One of them, to change.
+    /// Spring `k` with limited force, mutable.
     pub fn saturation_mut(&mut self, k: usize) -> &mut Saturation {
         match self.law {
             FrictionLaw::Convex => self.convex.saturation_mut(k),
@@ -104,7 +107,7 @@ impl Program {
         }
     }
 
-    /// Jacobian and offset of one of them, to change.
+    /// Jacobian and offset of a cone, mutable.
     pub fn cone_mut(&mut self, cone: usize) -> ConeMut<'_> {
         match self.law {
             FrictionLaw::Convex => self.convex.cone_mut(cone),

@@ -1,4 +1,5 @@
-//! Stage 6: the solution → velocities and physical impulses in the report, alike for every formulation.
+//! Stage 6: writes the solution as velocities and physical impulses to the report. Formulations
+//! share this code.
 
 use crate::contact::{ContactRow, ContactRows};
 use crate::formulation::edges::WAYS;
@@ -13,12 +14,12 @@ use crate::row::RowKey;
 use crate::system::System;
 use quasistep_math::Vec3;
 
-/// Share of the largest impulse below which a contact counts as unloaded: the solvers' zeros are exact,
-/// their smallest impulses are not better than this.
+/// Share of the largest impulse below which a contact counts as unloaded. The solvers return exact
+/// zeros, but their smallest nonzero impulses have only this accuracy.
 const LOADED: f64 = 1e-12;
 
-/// A solver's answer, in the rows of a [`Problem`](crate::formulation::problem::Problem), and what it
-/// is an answer to.
+/// A solver's solution in the rows of a [`Problem`](crate::formulation::problem::Problem), with the
+/// problem's data.
 pub(crate) struct Answer<'a> {
     posed: Posed<'a>,
     system: &'a System,
@@ -27,20 +28,21 @@ pub(crate) struct Answer<'a> {
     contacts: &'a ContactRows,
     /// Time step, in s.
     h: f64,
-    /// How far the answer may be off, as a share of the largest forces and speeds; 0 if it has all digits.
+    /// Relative accuracy of the solution, as a share of the largest forces and speeds; 0 for full
+    /// accuracy.
     accuracy: f64,
     /// Rates of the variables, in m/s or rad/s.
     x: &'a [f64],
-    /// Multipliers, in N·s or N·m·s, what a unit of each pushes with, and whose they are.
+    /// Multipliers, in N·s or N·m·s, the force of a unit of each, and their keys.
     z: &'a [f64],
     pushes: &'a [[f64; WAYS]],
     keys: &'a [RowKey],
-    /// What the last multipliers push with, those of supports.
+    /// Forces of the last multipliers, those of supports.
     of_supports: &'a [[f64; 3]],
 }
 
 impl<'a> Answer<'a> {
-    /// The answer `x`, `z` to an assembled problem.
+    /// The solution `x`, `z` of an assembled problem.
     pub fn new(
         problem: &'a Problem,
         posed: &Posed<'a>,
@@ -66,8 +68,8 @@ impl<'a> Answer<'a> {
             of_supports,
         }
     }
-    /// Fills velocities, contacts and limits of the report. `layer` is the speed at which the convex step lifts a contact, in
-    /// m/s, given its rates in all ways.
+    /// Fills velocities, contacts and limits of the report. `layer` returns the speed at which the
+    /// convex step lifts a contact, in m/s, for its index and rates.
     pub fn write(&self, report: &mut StepReport, layer: impl Fn(usize, [f64; WAYS]) -> f64) {
         let Self { system, load, contacts, h, accuracy, .. } = *self;
         report.v.clear();
@@ -111,7 +113,7 @@ impl<'a> Answer<'a> {
                 RowKey::Contact { .. } => continue,
                 RowKey::JointFriction { dof, edge } => {
                     let force = push_of_friction(*edge) * z / h;
-                    // the rows of a joint follow one another
+                    // rows of one joint are consecutive
                     match report.joint_friction.last_mut() {
                         Some(last) if last.dof == *dof => last.force += force,
                         _ => report.joint_friction.push(JointForce { dof: *dof, force }),
@@ -146,7 +148,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// One contact from its impulses, in N·s and N·m·s, and its rates, in m/s and rad/s.
+/// Report of one contact for its impulses, in N·s and N·m·s, and rates, in m/s and rad/s.
 fn contact(
     system: &System,
     row: &ContactRow,

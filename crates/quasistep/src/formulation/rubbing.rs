@@ -1,15 +1,18 @@
-//! Friction of joints: dry friction of a dof, and that of the surface that a planar joint moves on. A contact along the joint
-//! that a known force presses, on a variable `t` of its own:
+//! Friction of joints: dry friction of a dof, and friction of the surface on which a planar joint
+//! moves. It is modelled as a contact along the joint that a known force presses, with a variable
+//! `t` of its own:
 //!
 //! ```text
 //! dry friction:  min … + h tau_f t,   t + v ≥ 0,  t − v ≥ 0
 //! support:       min … + h mu N t,    t ≥ ‖(v_x, v_y, r w)‖        Goyal: the limit surface, an ellipsoid
 //! ```
 //!
-//! so that the balance of `t` says what its multipliers add up to, `beta_+ + beta_− = h tau_f`, and their difference is the
-//! impulse on the joint: with edges as multipliers `t = |v|` and with exact friction `t = 0`, and the same friction of largest
-//! dissipation. The load is known, so both laws of friction are the same here. The ellipsoid stays round whatever the cones of
-//! contacts are: at a corner of a polyhedron a push through the middle would leave free which way the body goes.
+//! The balance of `t` fixes the sum of its multipliers, `beta_+ + beta_− = h tau_f`. Their
+//! difference is the impulse on the joint. In the convex law `t = |v|`, with exact friction `t =
+//! 0`. Both give the friction of largest dissipation, and both laws agree since the load is known.
+//!
+//! The ellipsoid stays round for any cones of contacts. At the corner of a polyhedral limit
+//! surface, a push through the centre would leave the direction of motion undetermined.
 
 use crate::formulation::program::Program;
 use crate::load::Load;
@@ -17,8 +20,8 @@ use crate::row::RowKey;
 use crate::system::System;
 use quasistep_solvers as solvers;
 
-/// `edge` of the keys of rows along a contact's tangents, from here on: their multipliers have any sign
-/// and say nothing on their own.
+/// Offset of `edge` in the keys of rows along a contact's tangents. Their multipliers may have
+/// either sign.
 pub(crate) const TANGENT: u32 = 1 << 31;
 
 /// True for rows along the tangents of a contact, or along the rates of a joint with friction.
@@ -32,10 +35,10 @@ pub(crate) fn is_tangent(key: &RowKey) -> bool {
     *edge >= TANGENT
 }
 
-/// `edge` of the row that presses a joint's friction, where multipliers are forces.
+/// `edge` of the row with the pressing force of a joint's friction, if multipliers are forces.
 const PRESS: u32 = 2;
 
-/// How a unit of a row's multiplier pushes its joint, for rows of dry friction; 0 for the one that presses.
+/// Force on the joint of a unit multiplier of a row of dry friction; 0 for the pressing row.
 pub(crate) fn push_of_friction(edge: u32) -> f64 {
     match edge {
         1 => -1.0,
@@ -44,18 +47,19 @@ pub(crate) fn push_of_friction(edge: u32) -> f64 {
     }
 }
 
-/// Speed at which a support of one newton takes power from the rates of its joint, in m/s.
+/// Power per newton of load that a support dissipates at the given rates of its joint, in m/s.
 pub(crate) fn speed_on_support(radius: f64, [x, y, w]: [f64; 3]) -> f64 {
     x.hypot(y).hypot(radius * w)
 }
 
-/// Size of the friction that these force and torque need of a support, in N: infinite for a torque without a radius.
+/// Friction force that the given force and torque require of a support, in N; infinite for a torque
+/// on a support of radius zero.
 pub(crate) fn needed_of_support(radius: f64, [x, y, m]: [f64; 3]) -> f64 {
     x.hypot(y).hypot(if m == 0.0 { 0.0 } else { m / radius })
 }
 
-/// The rows of all friction of joints. `pushes` gets what a unit of each multiplier of a support pushes with along the rates of
-/// its joint.
+/// Writes the rows of all joint friction. `pushes` receives the force of each support multiplier
+/// along the rates of its joint.
 pub(crate) struct Rubbing<'a> {
     pub program: &'a mut Program,
     pub keys: &'a mut Vec<RowKey>,
@@ -81,7 +85,8 @@ impl Rubbing<'_> {
         }
     }
 
-    /// The cost of a variable; false if nothing presses, where it has one that keeps it at 0.
+    /// Writes the cost of an extra variable. Returns false if the load is zero; the variable then
+    /// has a cost that keeps it at 0.
     fn press(&mut self, own: u32, impulse: f64) -> bool {
         let presses = impulse > 0.0;
         if presses {
@@ -106,7 +111,7 @@ impl Rubbing<'_> {
 
     fn push_support(&mut self, system: &System, body: usize, own: u32) {
         let radius = system.spin_radius(body);
-        // the one that presses, and one for each rate that is resisted
+        // the pressing row, and one row for each resisted rate
         let k = if radius > 0.0 { 4 } else { 3 };
         let scales = [1.0, 1.0, radius];
         let places = system.places_of(body);

@@ -1,4 +1,4 @@
-//! How inverse kinematics searches, what it finds, and what it says where it finds nothing.
+//! Settings, result and errors of inverse kinematics.
 
 use super::target::FrameTarget;
 use crate::error::{StepError, quoted};
@@ -6,24 +6,25 @@ use crate::system::{Role, System};
 use quasistep_model::Frame;
 use std::fmt;
 
-/// How a frame is brought to its target. Plain data.
+/// Settings of inverse kinematics. Plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IkSettings {
-    /// Bodies whose joints may move. Default `None`: every driven joint between the world and the frame. Passive
-    /// joints never move.
+    /// Bodies whose joints may move. Default `None`: every driven joint between the world and the
+    /// frame. Passive joints never move.
     pub joints: Option<Vec<usize>>,
-    /// Bounds of dofs beside the model's limits, in m or rad: the tighter of both holds. Default none.
+    /// Bounds of dofs in addition to the model's limits, in m or rad; the tighter bound holds.
+    /// Default none.
     pub limits: Vec<(usize, [f64; 2])>,
-    /// Pairs that may touch, and of which a joint moves one body against the other, stay at least this far apart, in
-    /// m, ≥ 0. Default `None`: distances are not looked at.
+    /// Smallest permitted distance, in m, ≥ 0, of pairs that may touch and whose bodies the joints
+    /// move relative to one another. Default `None`: distances are not computed.
     pub avoid: Option<f64>,
-    /// The frame's origin ends at most so far from its target, in m, > 0. Default `None`: a micrometre, or a
-    /// millionth of the length of the moving chain if that is less.
+    /// Largest distance of the frame's origin from its target, in m, > 0. Default `None`: 1e-6 m,
+    /// or 1e-6 times the length of the moving chain if that is less.
     pub position_tolerance: Option<f64>,
-    /// Its axes end at most so far from theirs, in rad, > 0. Default 1e-6.
+    /// Largest angle of the frame's axes to those of the target, in rad, > 0. Default 1e-6.
     pub rotation_tolerance: f64,
-    /// Most starts of the search, ≥ 1: `q0`, then configurations spread evenly within the limits, always the same
-    /// ones. Default 100.
+    /// Largest number of starts of the search, ≥ 1. Default 100. The first start is `q0`; further
+    /// starts are spread evenly within the limits and are the same in every call.
     pub attempts: u32,
 }
 
@@ -40,58 +41,60 @@ impl Default for IkSettings {
     }
 }
 
-/// A configuration at which a frame is at its target.
+/// Result of inverse kinematics: a configuration at which the frame is at its target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IkAnswer {
-    /// The configuration; entries of joints that may not move are those of `q0`.
+    /// The configuration. Entries of joints that may not move are those of `q0`.
     pub q: Vec<f64>,
-    /// Distance of the frame's origin to its target, in m.
+    /// Distance of the frame's origin from its target, in m.
     pub position_error: f64,
-    /// Angle of its axes to theirs, in rad.
+    /// Angle of the frame's axes to those of the target, in rad.
     pub rotation_error: f64,
-    /// Starts of the search, 1 if `q0` led there.
+    /// Number of starts that were tried, 1 if the search from `q0` succeeded.
     pub attempts: u32,
 }
 
-/// Two bodies that come as near as they may, or nearer.
+/// Two bodies whose distance is at or below the smallest permitted one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TooNear {
     /// Body A, `model/link`.
     pub a: String,
     /// Body B, `model/link`.
     pub b: String,
-    /// Their distance, in m; negative is an overlap.
+    /// Signed distance of the two bodies, in m; negative is an overlap.
     pub distance: f64,
-    /// The distance that they must keep, in m.
+    /// The smallest permitted distance, in m.
     pub avoid: f64,
 }
 
-/// A target that was not reached, and the nearest that was found.
+/// A target that was not reached, and the nearest configuration found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotReached {
     /// Body of the frame, `model/link`.
     pub frame: String,
     /// The target.
     pub target: FrameTarget,
-    /// Index of the target on its path, and their number.
+    /// Index of the target on its path, and the number of targets.
     pub point: Option<(usize, usize)>,
-    /// The configuration found nearest to it, within limits.
+    /// The configuration nearest to the target found within limits.
     pub q: Vec<f64>,
-    /// Distance of the frame's origin to its target there, in m.
+    /// Distance of the frame's origin from its target at `q`, in m.
     pub position_error: f64,
-    /// Angle of its axes to theirs there, in rad.
+    /// Angle of the frame's axes to those of the target at `q`, in rad.
     pub rotation_error: f64,
-    /// Joints that are at a limit there.
+    /// Names of joints at a limit at `q`.
     pub at_limit: Vec<String>,
-    /// True if no motion of the joints brings it nearer there, limits aside: the arm is stretched, or folded.
+    /// True if no joint motion reduces the error at `q`, even without limits: the arm is stretched,
+    /// or folded.
     pub singular: bool,
-    /// The pair that is as near as `avoid` there, or nearer.
+    /// A pair whose distance at `q` is at most `avoid`.
     pub too_near: Option<TooNear>,
-    /// The joint that would have to jump for the path to go on, and how far, in m or rad.
+    /// The joint that would have to jump to continue the path, and the size of the jump, in m or
+    /// rad.
     pub jump: Option<(String, f64)>,
 }
 
-/// There is no answer of inverse kinematics.
+/// Error of inverse kinematics.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IkError {

@@ -1,15 +1,17 @@
-//! Inverse kinematics: joints that bring a frame to a pose, within their limits, clear of obstacles, near a posture.
+//! Inverse kinematics: finds a configuration at which a frame is at a pose, within joint limits,
+//! clear of obstacles, and near a given posture.
 //!
 //! ```text
 //! find q:   X_WF(q) = X_target,   q_lower ≤ q ≤ q_upper,   phi_i(q) ≥ avoid        near q0
 //! ```
 //!
-//! | file      | holds                                                                                   |
+//! | file      | content                                                                                 |
 //! |-----------|-----------------------------------------------------------------------------------------|
-//! | this one  | what is asked and answered, attempts from several seeds, the final check                 |
-//! | `task`    | distance of a frame to its target, and its derivative                                    |
+//! | `answer`  | settings, result and errors                                                             |
+//! | `task`    | distance of a frame from its target, and its derivative                                 |
 //! | `search`  | one attempt: damped least squares as quadratic programs, then the posture               |
-//! | `path`    | many targets, each from the last                                                         |
+//! | `solve`   | attempts from several starts, and the final check                                       |
+//! | `path`    | many targets, each reached from the last                                                |
 
 mod answer;
 mod path;

@@ -1,4 +1,4 @@
-//! Many targets, each from the last: continuous in the joints.
+//! Paths of many targets, continuous in the joints.
 
 use super::answer::{IkError, IkSettings};
 use super::search::Search;
@@ -7,22 +7,25 @@ use crate::System;
 use quasistep_math::Pose;
 use quasistep_model::Frame;
 
-/// Largest piece of a straight way that is taken at once, as a share of the chain's length, and in rad.
+/// Largest piece of a straight path that is taken at once, as a share of the chain's length, and in
+/// rad.
 const PIECE: f64 = 0.05;
 
-/// A joint that moves by more on one piece, in rad (a slide: as a share of the chain's length), has jumped, unless
-/// smaller pieces show that it has not.
+/// A joint that moves by more than this on one piece has jumped, unless smaller pieces show
+/// otherwise. In rad; for a slide as a share of the chain's length.
 const JUMP: f64 = 0.4;
 
-/// A piece is halved so often before a jump is believed.
+/// Number of times that a piece is halved before a jump is reported.
 const HALVINGS: u32 = 8;
 
-/// More pieces than this are no way between two targets.
+/// Largest number of pieces between two targets; a path with more is refused.
 const MOST_PIECES: f64 = 10_000.0;
 
-/// Leads a frame from target to target along straight lines, as near to a posture as they let it.
+/// Moves a frame from target to target along straight lines, with the configuration as near to a
+/// posture as the targets permit.
 ///
-/// Keeps where it is: the configuration that it starts from is `q0`.
+/// The present configuration is kept between calls. `q0` is both the first configuration and the
+/// posture.
 #[derive(Debug)]
 pub struct Follower<'a> {
     search: Search<'a>,
@@ -30,11 +33,11 @@ pub struct Follower<'a> {
 }
 
 impl<'a> Follower<'a> {
-    /// A frame at the configuration and posture `q0`.
+    /// Creates a follower at the configuration and posture `q0`.
     ///
     /// # Errors
     ///
-    /// An argument that does not fit.
+    /// An argument does not fit this system.
     pub fn new(
         system: &'a System,
         frame: &Frame,
@@ -46,21 +49,21 @@ impl<'a> Follower<'a> {
         Ok(Self { search, q })
     }
 
-    /// Puts it at another configuration; the posture stays.
+    /// Sets the present configuration to `q`; the posture stays.
     ///
     /// # Panics
     ///
-    /// If `q` has another length than before.
+    /// If the length of `q` is not that of `q0`.
     pub fn reset(&mut self, q: &[f64]) {
         self.q.copy_from_slice(q);
     }
 
-    /// Where the frame is now.
+    /// Pose of the frame at the present configuration.
     pub fn pose(&mut self) -> Pose {
         self.search.pose(&self.q)
     }
 
-    /// Pose of the frame at another configuration.
+    /// Pose of the frame at the configuration `q`.
     pub fn pose_at(&mut self, q: &[f64]) -> Pose {
         self.search.pose(q)
     }
@@ -70,21 +73,22 @@ impl<'a> Follower<'a> {
         &self.search.joints
     }
 
-    /// Goes to a target by any way, as [`System::inverse_kinematics`] does.
+    /// Moves to a target without a constraint on the path, as [`System::inverse_kinematics`] does.
     ///
     /// # Errors
     ///
-    /// The target is not reached; the follower stays where it was.
+    /// The target is not reached; the present configuration is unchanged.
     pub fn start_at(&mut self, target: &FrameTarget) -> Result<&[f64], IkError> {
         self.q = self.search.solve(target)?.q;
         Ok(&self.q)
     }
 
-    /// Goes on to a target along the straight line, and the rotation about one axis, that lead there.
+    /// Moves to a target along a straight line, with rotation about one fixed axis.
     ///
     /// # Errors
     ///
-    /// A place on the way is not reached, or a joint would have to jump; the follower stays where it was.
+    /// A point on the path is not reached, or a joint would have to jump; the present configuration
+    /// is unchanged.
     pub fn go_to(&mut self, target: &FrameTarget) -> Result<&[f64], IkError> {
         target.check()?;
         let from = self.pose();

@@ -1,13 +1,14 @@
-//! One attempt: damped least squares within limits and distances, then the posture.
+//! One attempt: damped least squares within limits and distances, then posture optimisation.
 //!
 //! ```text
 //! min_d  1/2 |J d − e|² + 1/2 damping |d|² + PRICE s        d: joints that may move, in rad or chain lengths
 //! s.t.   q_lower ≤ q + d ≤ q_upper,   |d_k| ≤ radius,   (phi_i − avoid)/length + J_n,i d + s ≥ 0,   s ≥ 0
 //! ```
 //!
-//! The damping falls with the error squared, so that the method ends as Newton's; a step is taken if it lessens
-//! `|e|²/2 + PRICE · (the largest shortfall of a distance)`. The posture then minimises `|q − q0|²/2` where the first
-//! order of the task stays as it is, and the task is restored after each step.
+//! The damping is proportional to the squared error, so that the method converges as Newton's does.
+//! A step is accepted if it reduces `|e|²/2 + PRICE · (the largest shortfall of a distance)`. The
+//! posture then minimises `|q − q0|²/2` in the null space of the linearised task, and the task is
+//! restored after each step.
 
 use super::answer::{IkError, IkSettings, TooNear, argument};
 use super::target::FrameTarget;
@@ -21,24 +22,27 @@ use quasistep_math::{Pose, Vec3};
 use quasistep_model::{Frame, JointKind, WORLD};
 use quasistep_solvers::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
-/// Most steps of one attempt; from where an answer is near it takes 5 to 20.
+/// Largest number of steps of one attempt. An attempt that starts near a solution takes 5 to 20.
 const MOST_STEPS: u32 = 80;
-/// Most steps of the posture.
+/// Largest number of steps of the posture optimisation.
 const MOST_POSTURE_STEPS: u32 = 30;
-/// No joint moves further in one step, in rad (slides: chain lengths).
+/// Largest motion of a joint in one step, in rad (slides: chain lengths).
 const RADIUS: f64 = 0.6;
 /// Errors below this, in rad and chain lengths, are rounding.
 const ROUNDING: f64 = 1e-13;
-/// Price of a chain length that a distance falls short, against errors of at most π and 1 squared: no step of an
-/// attempt trades one for the other.
+/// Penalty per chain length of distance shortfall. Errors are at most π and 1, squared, so no step
+/// trades a shortfall for an error.
 const PRICE: f64 = 100.0;
-/// Distances are kept larger than asked by this share of the chain's length: what is returned is checked exactly.
+/// Distances are kept larger than required by this share of the chain's length, because the result
+/// is checked exactly.
 const MARGIN: f64 = 1e-7;
-/// Pairs nearer than this share of the chain's length beyond `avoid` have a row in a step.
+/// Pairs nearer than `avoid` plus this share of the chain's length have a row in a step.
 const LOOKAHEAD: f64 = 0.1;
-/// An error that joints lessen at less than this rate, of an arm's usual of about 1, is one that they cannot lessen.
+/// An error counts as singular if the joints reduce it at less than this rate; about 1 is usual for
+/// an arm.
 const SINGULAR: f64 = 0.01;
-/// Weight of the task against the posture, whose step leaves it by its inverse; the task is restored after it.
+/// Weight of the task relative to the posture. A posture step disturbs the task by the inverse of
+/// it; the task is restored afterwards.
 const TASK_WEIGHT: f64 = 1e7;
 
 /// The search for configurations of one system and frame.
@@ -47,17 +51,17 @@ pub(crate) struct Search<'a> {
     pub system: &'a System,
     pub frame: Frame,
     pub settings: &'a IkSettings,
-    /// The start and the posture, within limits.
+    /// Start configuration and posture, within limits.
     pub q0: Vec<f64>,
     /// Bodies whose joints may move.
     pub joints: Vec<usize>,
-    /// Length of the moving chain, in m: what positions are measured by.
+    /// Length of the moving chain, in m: the unit of position errors.
     pub length: f64,
     chain: f64,
     dofs: Vec<Dof>,
-    /// Scaled variable of each dof.
+    /// Scaled variable of each dof, if it may move.
     variable: Vec<Option<u32>>,
-    /// Pairs of geoms that the joints move against one another.
+    /// True for pairs of geoms that the joints move relative to one another.
     moves: Vec<bool>,
     scan: Scan,
     contacts: ContactRows,
@@ -69,7 +73,7 @@ pub(crate) struct Search<'a> {
 #[derive(Debug)]
 struct Dof {
     index: usize,
-    /// Its coordinate, for all but rotations in space.
+    /// Index of its coordinate in `q`, for all but rotations in space.
     q_index: Option<usize>,
     lower: f64,
     upper: f64,
@@ -87,9 +91,9 @@ struct Program {
     solution: Solution,
 }
 
-/// What a configuration is worth.
+/// Errors and merit of a configuration.
 struct Value {
-    /// Rotation error, then position error in chain lengths.
+    /// Rotation error in rad, then position error in chain lengths.
     e: [f64; 6],
     merit: f64,
 }
@@ -120,7 +124,7 @@ impl<'a> Search<'a> {
             let name = &model.body(frame.body).name;
             return Err(argument("frame", format!("no driven joint that may move moves `{name}`")));
         }
-        // joints inboard of a loop carry it along; those in it would tear it
+        // joints inboard of a loop carry it as a whole; joints in a loop would open it
         for held in &system.constraints {
             let own = held.dofs(model, &kin);
             let moves = |body: &&usize| model.body(**body).v.clone().any(|dof| own.contains(&dof));
@@ -188,7 +192,8 @@ impl<'a> Search<'a> {
         Ok(search)
     }
 
-    /// Makes the chain as long as the way to the target, should it be longer: slides may go far.
+    /// Sets the chain's length to the distance of the target if that is larger, since slides may
+    /// reach far.
     pub fn measure(&mut self, target: &FrameTarget) {
         let X_WF = self.pose(&self.q0.clone());
         let far = target.position_error(X_WF.translation).norm();
@@ -202,7 +207,7 @@ impl<'a> Search<'a> {
         self.system.model().frame_pose(&self.scan.kin, &self.frame)
     }
 
-    /// Distance in m and angle in rad to the target.
+    /// Distance (m) and angle (rad) of the frame from the target at `q`.
     pub fn errors(&mut self, target: &FrameTarget, q: &[f64]) -> [f64; 2] {
         let X = self.pose(q);
         [target.position_error(X.translation).norm(), target.rotation_error(X.rotation).norm()]
@@ -219,15 +224,15 @@ impl<'a> Search<'a> {
             && self.nearest(q, 0.0).is_none()
     }
 
-    /// Start number `attempt`: `q0`, then points spread evenly within limits (within a turn or a chain length where
-    /// there are none), by multiples of the powers of one irrational number.
+    /// Start number `attempt`: `q0`, then points spread evenly within limits by multiples of the
+    /// powers of one irrational number. Unlimited joints are spread over a turn or a chain length.
     pub fn seed(&self, attempt: u32) -> Vec<f64> {
         let mut q = self.q0.clone();
         if attempt == 0 {
             return q;
         }
         let n = self.dofs.len();
-        // the root of x^(n+1) = x + 1: the golden ratio for n = 1
+        // root of x^(n+1) = x + 1; the golden ratio for n = 1
         let mut root = 1.5_f64;
         for _ in 0..60 {
             root = (1.0 + root).powf(1.0 / (n as f64 + 1.0));
@@ -246,13 +251,13 @@ impl<'a> Search<'a> {
         q
     }
 
-    /// Brings `q` as near to the target as it gets from there; its merit.
+    /// Moves `q` as near to the target as possible from its start, and returns its merit.
     pub fn approach(&mut self, target: &FrameTarget, q: &mut Vec<f64>) -> f64 {
         self.clamp(q);
         let mut value = self.value(target, q);
         let mut damping = 0.1;
         let mut trial = q.clone();
-        // is the last value that of `q`?
+        // true if the last value was computed at `q`
         let mut fresh = true;
         for _ in 0..MOST_STEPS {
             let size = value.e.iter().map(|x| x * x).sum::<f64>();
@@ -282,7 +287,7 @@ impl<'a> Search<'a> {
             } else {
                 damping = 5.0 * damping + 1e-6;
             }
-            // nowhere to go: a stationary point, or the last digit
+            // no further progress: a stationary point, or rounding
             if predicted <= 1e-10 * value.merit || damping > 1e12 {
                 break;
             }
@@ -290,7 +295,8 @@ impl<'a> Search<'a> {
         value.merit
     }
 
-    /// Moves a configuration that is at the target, along those that are, to the one nearest to `q0`.
+    /// Moves `q`, which is at the target, to the nearest configuration to `q0` that is also at the
+    /// target.
     pub fn optimise_posture(&mut self, target: &FrameTarget, q: &mut Vec<f64>) {
         let mut radius = RADIUS;
         let mut away = self.away(q);
@@ -328,7 +334,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The joint that moves most from `a` to `b`, how far (m or rad), and the same in rad or chain lengths.
+    /// The joint that moves most from `a` to `b`, its motion in m or rad, and this motion in rad or
+    /// chain lengths.
     pub fn largest_move(&self, a: &[f64], b: &[f64]) -> (String, f64, f64) {
         let model = self.system.model();
         let mut rates = vec![0.0; model.n_v()];
@@ -350,7 +357,7 @@ impl<'a> Search<'a> {
         self.dofs.iter().filter(near).map(|d| names[d.index].clone()).collect()
     }
 
-    /// True if the error at `q` is one that the joints cannot lessen, limits aside.
+    /// True if no joint motion reduces the error at `q`, even without limits.
     pub fn is_singular(&mut self, target: &FrameTarget, q: &[f64]) -> bool {
         let e = self.value(target, q).e;
         let J = self.task_jacobian(target);
@@ -361,7 +368,7 @@ impl<'a> Search<'a> {
         norm(&felt) <= SINGULAR * norm(&e)
     }
 
-    /// The nearest pair, if it is nearer than `avoid` and this many m.
+    /// The nearest pair, if its distance is less than `avoid` plus `and` (m).
     pub fn nearest(&mut self, q: &[f64], and: f64) -> Option<TooNear> {
         let avoid = self.settings.avoid?;
         let crowded = self.scan.update(self.system, q, avoid + and, &mut Timer::default()).is_err();
@@ -395,7 +402,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `q` moved by the scaled `d`, within limits.
+    /// `q` moved by the scaled step `d`, clamped to the limits.
     fn moved(&self, q: &[f64], d: &[f64], out: &mut Vec<f64>) {
         let mut rates = vec![0.0; self.system.model().n_v()];
         for (dof, x) in self.dofs.iter().zip(d) {
@@ -407,24 +414,24 @@ impl<'a> Search<'a> {
         self.clamp(out);
     }
 
-    /// Scaled way from `q0` to `q`.
+    /// Scaled displacement from `q0` to `q`.
     fn away(&self, q: &[f64]) -> Vec<f64> {
         let mut rates = vec![0.0; self.system.model().n_v()];
         self.system.model().difference(&self.q0, q, &mut rates);
         self.dofs.iter().map(|d| rates[d.index] / self.unit(d)).collect()
     }
 
-    /// Distance that pairs keep in a step, in m.
+    /// Distance that pairs keep in a step, in m; `None` if distances are not computed.
     fn kept(&self) -> Option<f64> {
         self.settings.avoid.map(|avoid| avoid + MARGIN * self.length)
     }
 
-    /// Kinematics, and if they matter distances, at `q`; the errors and the merit there.
+    /// Computes kinematics, distances (if they matter), errors and merit at `q`.
     fn value(&mut self, target: &FrameTarget, q: &[f64]) -> Value {
         let mut shortfall = 0.0_f64;
         if let Some(kept) = self.kept() {
             let margin = kept + LOOKAHEAD * self.length;
-            // of more points than are listed any one stands for those that may be missing
+            // with more near points than the scan can hold, any point may stand for a missing one
             let crowded = self.scan.update(self.system, q, margin, &mut Timer::default()).is_err();
             for near in self.scan.points.iter().filter(|p| crowded || self.concerns(p)) {
                 shortfall = shortfall.max((kept - near.point.phi) / self.length);
@@ -440,7 +447,7 @@ impl<'a> Search<'a> {
         Value { e, merit }
     }
 
-    /// Scaled Jacobian of the task where [`value`](Self::value) was last, 6 rows.
+    /// Scaled Jacobian of the task at the last configuration of [`value`](Self::value), 6 rows.
     fn task_jacobian(&mut self, target: &FrameTarget) -> Vec<f64> {
         let (model, n) = (self.system.model(), self.dofs.len());
         model.frame_jacobian(&self.scan.kin, &self.frame, &mut self.jacobian);
@@ -461,7 +468,7 @@ impl<'a> Search<'a> {
         J
     }
 
-    /// Cost `weight |J d − e|²/2 + damping |d|²/2`, and the price of a shortfall.
+    /// Writes the cost `weight |J d − e|²/2 + damping |d|²/2`, and the penalty of a shortfall.
     fn task_cost(&mut self, J: &[f64], e: &[f64; 6], weight: f64, damping: f64) {
         let n = self.dofs.len();
         let size = n + usize::from(self.settings.avoid.is_some());
@@ -487,7 +494,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The merit that the program's model promises at `d`.
+    /// Merit predicted by the quadratic model at the step `d`.
     fn promised(&self, J: &[f64], e: &[f64; 6], d: &[f64]) -> f64 {
         let n = self.dofs.len();
         let left = J.chunks_exact(n).zip(e).map(|(row, e)| {
@@ -497,7 +504,8 @@ impl<'a> Search<'a> {
         0.5 * left.sum::<f64>() + d.get(n).map_or(0.0, |s| PRICE * s.max(0.0))
     }
 
-    /// Limits, radius and distances at `q`, where [`value`](Self::value) was last.
+    /// Writes rows of limits, step radius and distances at `q`, the last configuration of
+    /// [`value`](Self::value).
     fn rows(&mut self, q: &[f64], radius: f64) {
         let kept = self.kept();
         let Program { A, b, .. } = &mut self.program;
@@ -533,7 +541,7 @@ impl<'a> Search<'a> {
                 }
             }
             let short = (kept - row.near.point.phi) / self.length;
-            // a slack only where the start is too near: the others can be kept, for d = 0 does
+            // only rows that the start violates need the slack: d = 0 satisfies the others
             if short > 0.0 {
                 columns.push(slack);
                 values.push(1.0);
@@ -553,17 +561,18 @@ impl Program {
     }
 }
 
-/// The coordinate of a joint whose rate is its dof `k`; none for rotations in space.
+/// Index of the coordinate whose rate is dof `k` of the joint; `None` for rotations in space.
 fn coordinate(joint: &JointKind, k: usize) -> Option<usize> {
     match joint {
         JointKind::Ball => None,
-        // a quaternion has one coordinate more than rates
+        // a quaternion has one more coordinate than rates
         JointKind::Free => (k >= 3).then_some(k + 1),
         _ => Some(k),
     }
 }
 
-/// Sum of the shifts from the first moving joint to the frame, with the strokes of slides, in m.
+/// Sum of the link lengths from the first moving joint to the frame, with the strokes of slides, in
+/// m.
 fn chain_length(system: &System, frame: &Frame, joints: &[usize]) -> f64 {
     let model = system.model();
     let mut length = frame.X_BF.translation.norm();
@@ -586,7 +595,7 @@ fn chain_length(system: &System, frame: &Frame, joints: &[usize]) -> f64 {
     total
 }
 
-/// For each pair of geoms, row by row: do the joints move them against one another?
+/// For each pair of geoms, row by row: true if the joints move them relative to one another.
 fn moved_pairs(
     system: &System,
     variable: &[Option<u32>],

@@ -1,4 +1,4 @@
-//! The search from all its starts, and along a path.
+//! The search from several starts, and along a path.
 
 use super::answer::{IkAnswer, IkError, IkSettings, NotReached};
 use super::path::Follower;
@@ -8,15 +8,17 @@ use crate::system::System;
 use quasistep_model::Frame;
 
 impl System {
-    /// Joints that bring `frame` to `target`: the configuration nearest to `q0` that the search finds.
+    /// Finds joint coordinates that bring `frame` to `target`, as near as possible to `q0`.
     ///
-    /// Damped least squares with limits and distances as rows of a quadratic program (Levenberg and Marquardt's
-    /// method), from `q0` and then from other starts; of the joints' freedom that is left, the posture nearest to
-    /// `q0`. What is returned is checked anew: limits hold exactly, distances are those of the exact geometry.
+    /// The search uses damped least squares (Levenberg–Marquardt) with limits and distances as rows
+    /// of a quadratic program, from `q0` and then from other starts. Redundant freedom is used to
+    /// approach the posture `q0`. The result is checked again: limits hold exactly, and distances
+    /// are those of the exact geometry.
     ///
     /// # Errors
     ///
-    /// An argument that does not fit, or a target that is not reached: then with the nearest configuration found.
+    /// An argument that does not fit this system, or a target that is not reached, with the nearest
+    /// configuration found.
     pub fn inverse_kinematics(
         &self,
         frame: &Frame,
@@ -27,15 +29,18 @@ impl System {
         Search::new(self, frame, q0, settings)?.solve(target)
     }
 
-    /// Configurations that lead `frame` along `targets`: at the first one, then at `steps` places evenly spaced on the
-    /// straight line (and the rotation about one axis) from each to the next, which is the last of them.
+    /// Configurations that move `frame` along `targets`.
     ///
-    /// The first is found by [`inverse_kinematics`](Self::inverse_kinematics), each other one continuously from the
-    /// last, all as near to the posture `q0` as the path lets them.
+    /// The first result is at the first target. From each target to the next it adds `steps` evenly
+    /// spaced points on the straight line, with rotation about one axis; the last of them is the
+    /// target itself. The first configuration is found by
+    /// [`inverse_kinematics`](Self::inverse_kinematics). Each other one continues from the last, as
+    /// near to the posture `q0` as the path permits.
     ///
     /// # Errors
     ///
-    /// As [`inverse_kinematics`](Self::inverse_kinematics); the error names the first place that is not reached.
+    /// The errors of [`inverse_kinematics`](Self::inverse_kinematics), with the first point that is
+    /// not reached.
     pub fn follow(
         &self,
         frame: &Frame,
@@ -72,7 +77,7 @@ fn at_point(error: IkError, index: usize, n: usize) -> IkError {
 }
 
 impl Search<'_> {
-    /// The answer from `q0`, or else from other starts.
+    /// Solution from `q0`, or else from other starts.
     pub fn solve(&mut self, target: &FrameTarget) -> Result<IkAnswer, IkError> {
         target.check()?;
         self.measure(target);
@@ -94,7 +99,7 @@ impl Search<'_> {
         Err(self.not_reached(target, q, None))
     }
 
-    /// What stands in the way at `q`.
+    /// Describes what prevents the target from being reached at `q`.
     pub(super) fn not_reached(
         &mut self,
         target: &FrameTarget,

@@ -1,29 +1,29 @@
-//! Where a frame shall be.
+//! Target pose of a frame.
 
 use quasistep_math::{Pose, Quat, Vec3};
 use std::fmt;
 
-/// Where a frame shall be, in the world.
+/// Target pose of a frame, in the world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrameTarget {
-    /// Of its origin, in m; `None` for anywhere.
+    /// Target position of the frame's origin, in m; `None` for any position.
     pub position: Option<Vec3>,
-    /// Of its axes.
+    /// Target orientation of the frame's axes.
     pub orientation: Orientation,
 }
 
-/// How the axes of a frame shall stand.
+/// Target orientation of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Orientation {
-    /// Anyhow.
+    /// Any orientation.
     Free,
-    /// Like this.
+    /// The frame has this rotation `R_WF`.
     Fixed(Quat),
-    /// One axis of the frame points somewhere; it may turn about that.
+    /// One axis of the frame points along a direction; rotation about it is free.
     Axis {
-        /// The axis, in the frame; any length but zero.
+        /// The axis, in the frame; any nonzero length.
         axis_F: Vec3,
-        /// Where it points, in the world; any length but zero.
+        /// The direction, in the world; any nonzero length.
         direction_W: Vec3,
     },
 }

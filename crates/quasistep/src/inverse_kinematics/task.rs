@@ -1,4 +1,4 @@
-//! How far a frame is from its target, and how that changes with the joints.
+//! Error of a frame to its target, and its derivative with respect to the joints.
 //!
 //! ```text
 //! e = [ log(R_target R_WFᵀ),  (p_target − p_WF) / length ]          de/dt ≈ −J v,   d(|e|²/2)/dt = −eᵀ J v
@@ -27,7 +27,7 @@ impl FrameTarget {
         Err(argument("pose", format!("{wrong}; {self} was seen")))
     }
 
-    /// The rotation that brings the axes of a frame at `R_WF` to their target, as a rotation vector in W.
+    /// Rotation vector in W that rotates a frame with orientation `R_WF` to its target.
     pub(super) fn rotation_error(&self, R_WF: Quat) -> Vec3 {
         match self.orientation {
             Orientation::Free => Vec3::ZERO,
@@ -43,14 +43,14 @@ impl FrameTarget {
                 };
                 let seen = R_WF.rotate(axis_F);
                 let (cross, cos) = (seen.cross(wanted), seen.dot(wanted));
-                // opposite axes: any turn by half does
+                // for opposite axes, any half turn will do
                 let about = cross.try_normalize().unwrap_or_else(|| seen.any_orthogonal());
                 about * cross.norm().atan2(cos)
             }
         }
     }
 
-    /// The part of an angular velocity that the task feels.
+    /// Component of an angular velocity that changes the task's error.
     pub(super) fn felt(&self, R_WF: Quat, w_W: Vec3) -> Vec3 {
         match self.orientation {
             Orientation::Free => Vec3::ZERO,
@@ -62,12 +62,13 @@ impl FrameTarget {
         }
     }
 
-    /// Shift to the target of a frame whose origin is at `p_WF`, in m.
+    /// Vector to the target from a frame's origin at `p_WF`, in m.
     pub(super) fn position_error(&self, p_WF: Vec3) -> Vec3 {
         self.position.map_or(Vec3::ZERO, |p| p - p_WF)
     }
 
-    /// The target on the straight way from the pose `X_WF` to this one, a share `s` of it.
+    /// Intermediate target at the share `s` of the straight path from the pose `X_WF` to this
+    /// target.
     pub(super) fn between(&self, X_WF: &Pose, s: f64) -> Self {
         if s >= 1.0 {
             return self.clone();

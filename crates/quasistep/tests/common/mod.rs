@@ -1,5 +1,5 @@
-//! Small worlds built in code.
-#![allow(dead_code)] // each test file uses its part
+//! Builder of small systems for tests.
+#![allow(dead_code)] // each test file uses a part of this module
 #![allow(missing_docs, non_snake_case)]
 
 use quasistep::{Actuator, Geom, PairFriction, Role, Surface, System, SystemDef};
@@ -10,7 +10,7 @@ use quasistep_model::{
     SupportLoad, WORLD,
 };
 
-/// Bodies, shapes and roles, added one at a time.
+/// A system under construction: bodies, shapes and roles are added one at a time.
 pub struct World {
     builder: ModelBuilder,
     roles: Vec<Role>,
@@ -28,7 +28,8 @@ impl World {
         }
     }
 
-    /// A body of mass `m` (inertia of a ball of 0.1 m) on a joint at the parent's origin.
+    /// Adds a body of mass `m` (inertia of a ball of radius 0.1 m) with a joint at the parent's
+    /// origin.
     pub fn body(
         &mut self,
         name: &str,
@@ -66,7 +67,7 @@ impl World {
         self.placed_body(name, parent, Pose::IDENTITY, joint, inertia, role, limits)
     }
 
-    /// A body whose joint is at `X_PF` in its parent.
+    /// Adds a body with a joint at `X_PF` in its parent.
     pub fn placed_body(
         &mut self,
         name: &str,
@@ -93,21 +94,21 @@ impl World {
             .unwrap()
     }
 
-    /// Damping and dry friction of a joint, the same for each of its dofs.
+    /// Sets damping and dry friction of a joint, equal for each of its dofs.
     pub fn resist(&mut self, body: usize, damping: f64, friction: f64, n_v: usize) {
         let (damping, friction) = (vec![damping; n_v], vec![friction; n_v]);
         let resistance = JointResistance { damping, friction, ..JointResistance::default() };
         self.builder.set_resistance(body, resistance).unwrap();
     }
 
-    /// Friction of the surface that a planar joint or a slide moves on.
+    /// Sets the support surface of a planar joint or a slide.
     pub fn support(&mut self, body: usize, friction: f64, load: SupportLoad, spin_radius: f64) {
         let support = Some(Support { friction, load, spin_radius });
         let resistance = JointResistance { support, ..JointResistance::default() };
         self.builder.set_resistance(body, resistance).unwrap();
     }
 
-    /// Inertia of what turns with a joint of one dof.
+    /// Sets the armature of a joint with one dof.
     pub fn rotor(&mut self, body: usize, armature: f64) {
         let resistance = JointResistance { armature: vec![armature], ..JointResistance::default() };
         self.builder.set_resistance(body, resistance).unwrap();
@@ -128,7 +129,8 @@ impl World {
         self.geoms.len() - 1
     }
 
-    /// A box on three feet, so that statics alone says what each of them carries; its origin is `half` above the floor.
+    /// Adds a box on three feet, whose loads are statically determined. Its origin is `half` above
+    /// the floor.
     pub fn stool(&mut self, body: usize, half: f64, mu: f64) {
         let foot = 0.2 * half;
         for (x, y) in [(half, 0.0), (-half, half), (-half, -half)] {
@@ -186,7 +188,7 @@ pub fn ball(radius: f64) -> Shape {
     Shape::Sphere { radius }
 }
 
-/// Gives the model a joint that follows another one, `q = multiplier · q_leader + offset`.
+/// Adds a joint that follows another one, `q = multiplier · q_leader + offset`.
 pub fn mimic_of(
     model: &Model,
     follower: usize,
