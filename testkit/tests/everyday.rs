@@ -3,7 +3,7 @@
 //! a body.
 #![allow(missing_docs)]
 
-use quasistep::{StepError, StepInput};
+use quasistep::{InputChange, Mode, OutputChange, State, StepError, StepInput};
 use quasistep_scene::Scene;
 use std::path::Path;
 use testkit::everyday;
@@ -102,4 +102,58 @@ fn exact_steps_are_found_at_any_size() {
         }
     }
     assert!(steps > 20_000 && undecided.len() * 2000 <= steps, "{steps}: {undecided:#?}");
+}
+
+/// The step in which the massless peg leaves an edge of its hole: shorter times do not shorten its
+/// travel, which is limited instead. Derivatives by the commands in the plane of its motion are those
+/// of central differences. Across that plane two points of the edge exchange their loads within a
+/// difference.
+#[test]
+fn derivatives_of_a_step_of_limited_travel_are_those_of_differences() {
+    const STEP: usize = 54;
+    const IN_PLANE: [usize; 3] = [0, 2, 4];
+    const EPS: f64 = 1e-6;
+    let set = [("step.motion", "dynamic"), ("step.size", "0.01")];
+    let set = set.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let path = testkit::root().join("testkit/tests/everyday/peg.yml");
+    let scene = Scene::load_with(&path, &set).unwrap_or_else(|e| panic!("{e}"));
+    let system = &scene.system;
+    let mut state = scene.start.clone();
+    let mut input = StepInput::default();
+    let step = |state: &mut State, input: &StepInput| {
+        let mut work = system.create_workspace();
+        let report = system.step_with(state, input, &scene.params, &mut work);
+        report.unwrap_or_else(|e| panic!("{e}")).substeps
+    };
+    for k in 1..=STEP {
+        scene.sample(k as f64 * scene.params.time_step, &mut input);
+        if k < STEP {
+            step(&mut state, &input);
+        }
+    }
+    assert_eq!(step(&mut state.clone(), &input), 2);
+    let mut d = system.create_derivatives();
+    let kinks = system.differentiate(&state, &input, &scene.params, Mode::Exact, &mut d);
+    assert!(!kinks.unwrap().any());
+    let (mut change, mut out) = (InputChange::default(), OutputChange::default());
+    for dof in IN_PLANE {
+        change.q_cmd = vec![0.0; system.n_cmd_v()];
+        change.q_cmd[dof] = 1.0;
+        d.jvp(system, &change, false, &mut out).unwrap();
+        let at = |sign: f64| {
+            let (mut state, mut input) = (state.clone(), input.clone());
+            input.q_cmd[dof] += sign * EPS;
+            step(&mut state, &input);
+            state
+        };
+        let (plus, minus) = (at(1.0), at(-1.0));
+        for k in IN_PLANE {
+            for (ours, plus, minus) in
+                [(out.q_next[k], plus.q[k], minus.q[k]), (out.v[k], plus.v[k], minus.v[k])]
+            {
+                let want = (plus - minus) / (2.0 * EPS);
+                assert!((ours - want).abs() < 1e-6 * want.abs().max(1.0), "{ours} is not {want}");
+            }
+        }
+    }
 }

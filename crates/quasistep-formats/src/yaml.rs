@@ -310,7 +310,7 @@ impl Node {
 }
 
 impl<'a, C: Context> At<'a, C> {
-    /// The same position with another context for numbers.
+    /// This position in the file, with another context for expressions.
     pub fn within<D>(&self, context: D) -> At<'a, D> {
         At { node: self.node, file: self.file, key: self.key.clone(), context }
     }

@@ -65,7 +65,7 @@ impl BodyInertia {
         Ok(())
     }
 
-    /// The same mass with the nearest possible inertia, by the Frobenius norm.
+    /// Keeps the mass, and replaces the inertia by the nearest physical one in the Frobenius norm.
     ///
     /// The principal axes stay the same. The moments become `I_i = j_1 + j_2 + j_3 − j_i`, where
     /// the second moments `j_i = ∫ x_i² dm ≥ 0` are a least-squares fit to the given moments.

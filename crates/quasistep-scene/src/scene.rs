@@ -81,10 +81,9 @@ const KEYS: [&str; 13] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 22] = [
+const STEP_KEYS: [&str; 21] = [
     "size",
     "duration",
-    "formulation",
     "friction",
     "motion",
     "fallback",
@@ -282,6 +281,7 @@ pub(crate) fn read_step(
         params.gravity = at.array("m/s²")?;
     }
     let Some(step) = step else { return Ok((params, duration)) };
+    refuse_former_key(step)?;
     let map = step.map(&STEP_KEYS)?;
     let positive = |key: &str, unit: &str, value: &mut f64| -> Result<(), SceneError> {
         if let Some(at) = map.get(key) {
@@ -381,19 +381,22 @@ fn read_formulation(map: &Map<'_>) -> Result<Formulation, SceneError> {
         *motion =
             at.word(&[("quasi_static", Motion::QuasiStatic), ("dynamic", Motion::Dynamic)])?;
     }
-    if let Some(at) = map.get("formulation") {
-        let now = match at.text() {
-            Ok("anitescu") => "`friction: convex`",
-            Ok("coulomb") => "`friction: exact`",
-            Ok("dynamic") => "`motion: dynamic`",
-            _ => "`friction: exact` or `convex`, `motion: quasi_static` or `dynamic`",
-        };
-        return Err(at.error(format!(
-            "{} was seen; the key is {now} now, and `quasistep convert OLD.yml -o NEW.yml` rewrites a scene",
-            at.seen()
-        )));
-    }
     Ok(formulation)
+}
+
+/// An error with the present words for the former key `formulation`.
+fn refuse_former_key(step: &At<'_>) -> Result<(), SceneError> {
+    let Some(at) = step.entry("formulation") else { return Ok(()) };
+    let now = match at.text() {
+        Ok("anitescu") => "`friction: convex`",
+        Ok("coulomb") => "`friction: exact`",
+        Ok("dynamic") => "`motion: dynamic`",
+        _ => "`friction: exact` or `convex`, `motion: quasi_static` or `dynamic`",
+    };
+    Err(at.error(format!(
+        "{} was seen; the key is {now} now, and `quasistep convert OLD.yml -o NEW.yml` rewrites a scene",
+        at.seen()
+    )))
 }
 
 fn read_mass_scale(at: &At<'_>, inertia: Inertia) -> Result<Option<f64>, SceneError> {

@@ -26,7 +26,7 @@ pub(super) enum Carrier {
     World,
     /// A link, by the index of its frame.
     Link(usize),
-    /// The same link that carries this frame.
+    /// The link that carries another frame, by the index of that frame.
     As(usize),
 }
 

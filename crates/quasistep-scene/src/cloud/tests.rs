@@ -178,7 +178,7 @@ fn npy(version: u8, descr: &str, fortran: bool) -> Vec<u8> {
     out
 }
 
-/// The same points in every format: name, extension, and bytes of each file.
+/// One set of points in every cloud format: name, extension, and bytes of each file.
 fn files() -> Vec<(String, &'static str, Vec<u8>)> {
     let mut all = Vec::new();
     for format in ["ascii", "binary_little_endian", "binary_big_endian"] {
