@@ -1,0 +1,7 @@
+//! All tests of this crate are one binary, which is linked once.
+#![allow(non_snake_case)] // frames in monogram notation: X_WB
+
+mod common;
+mod directives;
+mod mjcf;
+mod sdf;
