@@ -1,9 +1,6 @@
 //! `quasistep mpc` as a user runs it, against the exact closed loops of MpcNote.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Folder, ends, quasistep, root};
+use crate::common::{Folder, ends, quasistep, root};
 
 /// A CSV file of numbers, accessed by column name.
 struct Table {

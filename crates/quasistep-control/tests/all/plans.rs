@@ -1,7 +1,5 @@
 //! Properties of a plan: it satisfies the system, its reported cost is correct, its bound is valid,
 //! and the explanation of an infeasible problem is correct.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_control::{
     AtStep, Bounds, Constraint, Cost, Integers, Lcs, Limits, Mpc, MpcSettings, Plan, PlanStatus,

@@ -1,9 +1,6 @@
 //! The commands as a user runs them: messages, files, exit codes.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Folder, ends, quasistep, root};
+use crate::common::{Folder, ends, quasistep, root};
 use quasistep_record::{Finish, MotionUniqueness, Recording};
 use std::fmt::Write as _;
 use std::path::Path;

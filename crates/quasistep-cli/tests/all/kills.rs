@@ -1,14 +1,11 @@
 //! Runs that are killed at random moments. Complete files stay complete, and the next run leaves
 //! nothing of a killed one.
 //!
-//! `QUASISTEP_KILLS=500 cargo test -p quasistep-cli --test kills` sets the number of kills; the
+//! `QUASISTEP_KILLS=500 cargo test -p quasistep-cli kills::` sets the number of kills; the
 //! default is small.
 #![cfg(unix)]
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Folder, ends, quasistep, root};
+use crate::common::{Folder, ends, quasistep, root};
 use quasistep_record::{Finish, Recording};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

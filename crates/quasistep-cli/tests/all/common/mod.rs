@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Root folder of the repository, which contains `scenes/`. The program runs there.
 pub fn root() -> PathBuf {
@@ -20,9 +21,12 @@ pub fn quasistep(arguments: &[&str]) -> Output {
 pub struct Folder(pub PathBuf);
 
 impl Folder {
+    /// No other test has the same folder, whatever the name.
     pub fn new(name: &str) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let k = COUNT.fetch_add(1, Ordering::Relaxed);
         let path =
-            std::env::temp_dir().join(format!("quasistep-cli-{name}-{}", std::process::id()));
+            std::env::temp_dir().join(format!("quasistep-cli-{name}-{}-{k}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         Self(path)
     }

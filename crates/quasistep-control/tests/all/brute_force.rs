@@ -1,7 +1,5 @@
 //! Plans of small problems against enumeration of all complementarity combinations, without any
 //! reduction.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_control::{Mpc, MpcSettings, PlanStatus, Problem};
 use quasistep_solvers::{Qp, QpSolver, Rows, Settings, Solution, Status};

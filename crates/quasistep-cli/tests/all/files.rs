@@ -1,10 +1,7 @@
 //! Files of a run after failures: killed, interrupted, full disk, two runs at a time.
 #![cfg(unix)]
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Folder, ends, quasistep, root};
+use crate::common::{Folder, ends, quasistep, root};
 use quasistep_record::{Finish, Recording};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! The figures of MpcNote against exact reference values.
-#![allow(missing_docs)]
 
 use quasistep_control::{Mpc, MpcSettings, Plan, PlanStatus, point_robot};
 
@@ -27,7 +26,7 @@ fn contact_steps(plans: &[Plan]) -> Vec<usize> {
 /// another solver.
 #[test]
 fn five_steps_ahead_every_row_of_the_reference() {
-    let text = include_str!("data/mpc_N5_final.csv");
+    let text = include_str!("../data/mpc_N5_final.csv");
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
     let place = |name: &str| header.iter().position(|h| *h == name).unwrap();
