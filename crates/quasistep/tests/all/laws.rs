@@ -1,10 +1,6 @@
 //! Laws of one step, on systems small enough to solve by hand.
-#![allow(missing_docs)]
-#![allow(non_snake_case)] // K and D are the letters of stiffness and damping
 
-mod common;
-
-use common::{World, actuator, ball, slide, spring};
+use crate::common::{World, actuator, ball, slide, spring};
 use quasistep::{
     Cone, ContactMode, Formulation, Inertia, PrescribedRate, Relaxation, Role, State, StepError,
     StepInput, StepParams, Surface, Wrench,

@@ -1,10 +1,6 @@
 //! Laws of torsional and rolling friction, on systems small enough to solve by hand.
-#![allow(missing_docs)]
-#![allow(non_snake_case)] // frames in monogram notation: force_W
 
-mod common;
-
-use common::{World, ball, slide};
+use crate::common::{World, ball, slide};
 use quasistep::{
     Cone, ContactMode, Formulation, Friction, FrictionException, Inertia, PairFriction, Relaxation,
     Role, State, StepError, StepInput, StepParams, Surface, System, SystemDef, Wrench,

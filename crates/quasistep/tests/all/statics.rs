@@ -1,9 +1,6 @@
 //! Statics: rest and the largest held wrench, against closed forms.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{World, slide, spring};
+use crate::common::{World, slide, spring};
 use quasistep::{
     Cone, Formulation, Inertia, Relaxation, RestRule, Role, State, StaticsError, StepError,
     StepInput, StepParams, System, Wrench,

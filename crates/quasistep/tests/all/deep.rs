@@ -1,10 +1,6 @@
 //! Deep overlaps: the step uses a face along whose normal something can move.
-#![allow(missing_docs)]
-#![allow(non_snake_case)] // frames in monogram notation: X_WA
 
-mod common;
-
-use common::{World, ball, slide};
+use crate::common::{World, ball, slide};
 use quasistep::{
     Cone, Formulation, Inertia, Integration, Mode, Relaxation, Role, State, StepError, StepInput,
     StepParams, System,

@@ -1,10 +1,6 @@
 //! Orders of accuracy in time, against closed forms.
-#![allow(missing_docs)]
-#![allow(non_snake_case)] // K and D are the letters of stiffness and damping
 
-mod common;
-
-use common::{World, actuator, ball, slide, spring};
+use crate::common::{World, actuator, ball, slide, spring};
 use quasistep::{
     Actuator, DampingOn, Inertia, Integration, Role, State, StepError, StepInput, StepParams,
     System,

@@ -1,10 +1,6 @@
 //! Bodies on round supports: tipping, and friction against rotation.
-#![allow(missing_docs)]
-#![allow(non_snake_case)] // frames in monogram notation: X_WB
 
-mod common;
-
-use common::World;
+use crate::common::World;
 use quasistep::{
     Cone, Formulation, Inertia, Relaxation, Role, State, StepInput, StepParams, System, Wrench,
 };

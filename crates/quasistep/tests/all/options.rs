@@ -1,10 +1,7 @@
 //! Options that reproduce the step of Pang21 (10) literally: scaled passive mass, tangents from the
 //! normal, and unbounded margin, recovery and overlap.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{World, ball, slide, spring};
+use crate::common::{World, ball, slide, spring};
 use quasistep::{
     Cone, Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange, Relaxation, Role,
     State, StepInput, StepParams, System, TangentAxes,
@@ -136,59 +133,61 @@ fn arm_and_block(scale: [f64; 3]) -> (System, Vec<f64>, Vec<f64>) {
     (system, q, vec![0.03, 0.07])
 }
 
-/// Jacobian-vector products, matrices and transposed products against differences of steps.
-fn check_derivatives(mode: Mode, params: &StepParams, what: &str) {
-    let base = [60.0, 0.4, 0.5];
-    let (system, q, q_cmd) = arm_and_block(base);
-    let params = &StepParams { max_overlap: f64::INFINITY, ..params.clone() };
-    let input = StepInput { q_cmd, ..StepInput::default() };
-    let at = |system: &System, q: &[f64], params: &StepParams, d: &mut Derivatives| {
-        let state = State::at_rest(0.0, q.to_vec());
-        system.differentiate(&state, &input, params, mode, d).unwrap();
-    };
+/// Stiffness of the finger, mass of the upper bar and friction of [`arm_and_block`].
+const SCALE: [f64; 3] = [60.0, 0.4, 0.5];
+
+/// Derivatives of the step of [`arm_and_block`] at `q`.
+fn differentiated(
+    system: &System,
+    q: &[f64],
+    q_cmd: &[f64],
+    params: &StepParams,
+    mode: Mode,
+) -> Derivatives {
+    let state = State::at_rest(0.0, q.to_vec());
+    let input = StepInput { q_cmd: q_cmd.to_vec(), ..StepInput::default() };
     let mut d = system.create_derivatives();
     d.set_warm_start(false);
-    at(&system, &q, params, &mut d);
-    let loaded = d.report().contacts.iter().filter(|c| c.normal_force > 0.1).count();
-    assert!(loaded >= 2, "{what}: {:?}", d.report().contacts);
+    system.differentiate(&state, &input, params, mode, &mut d).unwrap();
+    d
+}
+
+/// Unit changes of the configuration, then of stiffness, mass and time step, each with its name and
+/// the central difference of fourth order of `q_next`.
+fn differences(mode: Mode, params: &StepParams) -> Vec<(String, InputChange, Vec<f64>)> {
+    const EPS: f64 = 1e-5;
+    let (system, q, q_cmd) = arm_and_block(SCALE);
     let n_v = system.model().n_v();
-    let next = d.q_next().to_vec();
-    let difference = |from: &dyn Fn(f64) -> Vec<f64>, eps: f64| -> Vec<f64> {
-        let [a, b, c, e] = [eps, -eps, 2.0 * eps, -2.0 * eps].map(|x| {
+    let next = differentiated(&system, &q, &q_cmd, params, mode).q_next().to_vec();
+    let difference = |moved: &dyn Fn(f64) -> Derivatives| -> Vec<f64> {
+        let [a, b, c, e] = [EPS, -EPS, 2.0 * EPS, -2.0 * EPS].map(|x| {
             let mut dq = vec![0.0; n_v];
-            system.model().difference(&next, &from(x), &mut dq);
+            system.model().difference(&next, moved(x).q_next(), &mut dq);
             dq
         });
-        (0..n_v).map(|i| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12.0 * eps)).collect()
+        (0..n_v).map(|i| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12.0 * EPS)).collect()
     };
-    let mut changes: Vec<(String, InputChange, Vec<f64>)> = Vec::new();
+    let mut changes = Vec::new();
     for k in 0..n_v {
         let mut unit = vec![0.0; n_v];
         unit[k] = 1.0;
-        let moved = |x: f64| {
+        let want = difference(&|x| {
             let mut q_moved = vec![0.0; q.len()];
             system.model().integrate(&q, &unit, x, &mut q_moved);
-            let mut d = system.create_derivatives();
-            at(&system, &q_moved, params, &mut d);
-            d.q_next().to_vec()
-        };
-        let want = difference(&moved, 1e-5);
+            differentiated(&system, &q_moved, &q_cmd, params, mode)
+        });
         changes.push((format!("q {k}"), InputChange { q: unit, ..Default::default() }, want));
     }
     for (k, name) in ["stiffness", "mass", "time step"].into_iter().enumerate() {
-        let moved = |x: f64| {
-            let (mut own, mut params) = (base, params.clone());
+        let want = difference(&|x| {
+            let (mut scale, mut params) = (SCALE, params.clone());
             if k < 2 {
-                own[k] += x;
+                scale[k] += x;
             } else {
                 params.time_step += x;
             }
-            let (system, ..) = arm_and_block(own);
-            let mut d = system.create_derivatives();
-            at(&system, &q, &params, &mut d);
-            d.q_next().to_vec()
-        };
-        let want = difference(&moved, 1e-5);
+            differentiated(&arm_and_block(scale).0, &q, &q_cmd, &params, mode)
+        });
         let mut change = InputChange::default();
         match k {
             0 => change.stiffness = vec![0.0, 1.0],
@@ -197,26 +196,42 @@ fn check_derivatives(mode: Mode, params: &StepParams, what: &str) {
         }
         changes.push((name.into(), change, want));
     }
-    let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * 2]);
-    d.jacobian(&system, &mut by_q, &mut by_u).unwrap();
-    let mut gradients = Vec::new();
-    for i in 0..n_v {
+    changes
+}
+
+/// Gradients of each entry of `q_next`.
+fn gradients(system: &System, d: &mut Derivatives) -> Vec<InputChange> {
+    let n_v = system.model().n_v();
+    let of = |i: usize| {
         let mut weights = vec![0.0; n_v];
         weights[i] = 1.0;
         let mut gradient = InputChange::default();
         let weights = OutputChange { q_next: weights, ..OutputChange::default() };
-        d.vjp(&system, &weights, &mut gradient).unwrap();
-        gradients.push(gradient);
-    }
-    for (k, (name, change, want)) in changes.iter().enumerate() {
+        d.vjp(system, &weights, &mut gradient).unwrap();
+        gradient
+    };
+    (0..n_v).map(of).collect()
+}
+
+/// Jacobian-vector products, matrices and transposed products against differences of steps.
+fn check_derivatives(mode: Mode, params: &StepParams, what: &str) {
+    let params = &StepParams { max_overlap: f64::INFINITY, ..params.clone() };
+    let (system, q, q_cmd) = arm_and_block(SCALE);
+    let mut d = differentiated(&system, &q, &q_cmd, params, mode);
+    let loaded = d.report().contacts.iter().filter(|c| c.normal_force > 0.1).count();
+    assert!(loaded >= 2, "{what}: {:?}", d.report().contacts);
+    let n_v = system.model().n_v();
+    let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * 2]);
+    d.jacobian(&system, &mut by_q, &mut by_u).unwrap();
+    let gradients = gradients(&system, &mut d);
+    for (k, (name, change, want)) in differences(mode, params).iter().enumerate() {
         let mut out = OutputChange::default();
         d.jvp(&system, change, false, &mut out).unwrap();
         let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
         let off = apart(&out.q_next, want) / size;
         assert!(off < 2e-6, "{what}, {name}: {off:e}\n{:?}\n{want:?}", out.q_next);
-        for (i, got) in out.q_next.iter().enumerate() {
+        for (i, (got, g)) in out.q_next.iter().zip(&gradients).enumerate() {
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-            let g = &gradients[i];
             let transpose = dot(&g.q, &change.q)
                 + dot(&g.stiffness, &change.stiffness)
                 + dot(&g.mass, &change.mass)

@@ -1,6 +1,5 @@
 //! Inverse kinematics and paths: reached poses, limits, posture, distances, and unreachable
 //! targets.
-#![allow(non_snake_case)] // frames in monogram notation
 
 use quasistep::{
     Actuator, Follower, FrameTarget, Geom, IkError, IkSettings, Orientation, PairFriction, Role,

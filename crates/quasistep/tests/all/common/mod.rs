@@ -1,6 +1,4 @@
 //! Builder of small systems for tests.
-#![allow(dead_code)] // each test file uses a part of this module
-#![allow(missing_docs, non_snake_case)]
 
 use quasistep::{Actuator, Geom, PairFriction, Role, Surface, System, SystemDef};
 use quasistep_geometry::Shape;

@@ -1,10 +1,6 @@
 //! Scanned bodies: effect of the choice of contact points on rest.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::World;
+use crate::common::World;
 use quasistep::{Inertia, Relaxation, Role, State, StepInput, StepParams, Wrench};
 use quasistep_geometry::{Choice, PointCloud, Shape};
 use quasistep_math::{Pose, Quat, Vec3};

@@ -1,13 +1,10 @@
 //! Friction of the support of a planar joint or a slide: the ellipsoid of force and torque of
 //! Goyal, Ruina and Papadopoulos (1991), in every formulation.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{World, actuator, ball, slide};
+use crate::common::{World, actuator, ball, slide, spring};
 use quasistep::{
-    Cone, Formulation, Inertia, InputChange, Integration, Mode, OutputChange, Role, State,
-    StepInput, StepParams, StepReport, System, Wrench,
+    Cone, Derivatives, Formulation, Inertia, InputChange, Integration, Mode, OutputChange, Role,
+    State, StepInput, StepParams, StepReport, System, Wrench,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::{Pose, Quat, Vec3};
@@ -282,16 +279,16 @@ fn a_support_that_is_none_is_refused() {
 fn tray() -> System {
     let mut world = World::new();
     let hinge = JointKind::Revolute { axis: Vec3::new(0.6, 0.8, 0.0) };
-    let tray = world.body("tray", WORLD, hinge, 0.4, common::spring(60.0));
+    let tray = world.body("tray", WORLD, hinge, 0.4, spring(60.0));
     let puck = world.body("puck", tray, JointKind::Planar, 0.8, Role::Passive);
     world.shape(puck, Shape::Box { half: [HALF; 3] }, [0.0; 3], 0.4);
     world.body("lid", puck, JointKind::Fixed, 0.2, Role::Passive);
-    let finger = world.body("finger", tray, slide(Vec3::X), 0.1, common::spring(800.0));
+    let finger = world.body("finger", tray, slide(Vec3::X), 0.1, spring(800.0));
     world.shape(finger, ball(0.01), [-HALF - 0.01, 0.012, 0.0], 0.4);
-    let drawer = world.body("drawer", tray, slide(Vec3::Y), 0.7, common::spring(90.0));
+    let drawer = world.body("drawer", tray, slide(Vec3::Y), 0.7, spring(90.0));
     world.support(puck, MU, Weight, R);
     world.support(drawer, 0.1, Weight, 0.0);
-    let rod = world.body("rod", tray, slide(Vec3::Y), 0.3, common::spring(70.0));
+    let rod = world.body("rod", tray, slide(Vec3::Y), 0.3, spring(70.0));
     world.support(rod, 0.2, Newtons(3.0), 0.0);
     world.build()
 }
@@ -369,18 +366,115 @@ fn changes(system: &System) -> Vec<InputChange> {
     changes
 }
 
+/// State and inputs of the tray's step that is differentiated.
+fn tray_step() -> (State, StepInput) {
+    let state = State::at_rest(0.0, vec![0.15, 0.0, 0.0, 0.0, 0.0001, 0.01, 0.0]);
+    let input = StepInput {
+        q_cmd: vec![0.25, 0.012, 0.1, -0.08],
+        tau: vec![0.0, 0.0, 0.05, 0.01, 0.0, 0.0, 0.0],
+        ..StepInput::default()
+    };
+    (state, input)
+}
+
+/// Next configuration and sum of normal impulses of the tray's step, with all inputs changed by
+/// `eps` times `change`.
+fn tray_after(
+    system: &System,
+    change: &InputChange,
+    eps: f64,
+    params: &StepParams,
+    mode: Mode,
+) -> (Vec<f64>, f64) {
+    let add = |to: &mut Vec<f64>, by: &[f64]| {
+        to.iter_mut().zip(by).for_each(|(to, by)| *to += eps * by);
+    };
+    let (mut state, mut input) = tray_step();
+    add(&mut state.q, &change.q);
+    add(&mut input.q_cmd, &change.q_cmd);
+    add(&mut input.tau, &change.tau);
+    let time_step = params.time_step + eps * change.time_step;
+    let params = StepParams { time_step, ..params.clone() };
+    let system = rebuilt(system, change, eps);
+    let mut there = system.create_derivatives();
+    system.differentiate(&state, &input, &params, mode, &mut there).unwrap();
+    let normal: f64 = there.report().contacts.iter().map(|c| c.normal_force).sum();
+    (there.q_next().to_vec(), normal * time_step)
+}
+
+/// The transpose has the same products: wᵀ (D c) = (Dᵀ w)ᵀ c, with D c = `by`.
+fn check_transpose(system: &System, d: &mut Derivatives, change: &InputChange, by: &OutputChange) {
+    let wave = |n: usize| -> Vec<f64> { (0..n).map(|k| (1.0 + k as f64).sin()).collect() };
+    let weights = OutputChange {
+        q_next: wave(by.q_next.len()),
+        normal: wave(by.normal.len()),
+        ..OutputChange::default()
+    };
+    let mut g = InputChange::default();
+    d.vjp(system, &weights, &mut g).unwrap();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let left = dot(&weights.q_next, &by.q_next) + dot(&weights.normal, &by.normal);
+    let right = dot(&g.q, &change.q)
+        + dot(&g.q_cmd, &change.q_cmd)
+        + dot(&g.tau, &change.tau)
+        + dot(&g.mass, &change.mass)
+        + dot(&g.support, &change.support)
+        + g.time_step * change.time_step;
+    assert!((left - right).abs() < 1e-9 * (1.0 + left.abs()), "{change:?}: {left} {right}");
+}
+
+/// Compares the products with each change with central differences, products of the transpose and
+/// columns of the matrices.
+fn check_tray(system: &System, changes: &[InputChange], params: &StepParams, mode: Mode) {
+    const EPS: f64 = 1e-5;
+    let formulation = params.formulation;
+    let (n, m) = (system.model().n_v(), system.n_cmd_v());
+    let (state, input) = tray_step();
+    let mut d = system.create_derivatives();
+    d.set_warm_start(false);
+    system.differentiate(&state, &input, params, mode, &mut d).unwrap();
+    if mode == Mode::Exact {
+        assert!(d.report().contacts.iter().any(|c| c.normal_force > 0.1));
+        for dof in [1, 3, 5, 6] {
+            assert!(d.report().v[dof].abs() > 1e-4, "{formulation:?}: {:?}", d.report().v);
+        }
+    }
+    let (mut by_q, mut by_cmd) = (vec![0.0; n * n], vec![0.0; n * m]);
+    d.jacobian(system, &mut by_q, &mut by_cmd).unwrap();
+    for change in changes {
+        let mut by = OutputChange::default();
+        d.jvp(system, change, true, &mut by).unwrap();
+        let ends = [EPS, -EPS].map(|eps| tray_after(system, change, eps, params, mode));
+        for (k, got) in by.q_next.iter().enumerate() {
+            let want = (ends[0].0[k] - ends[1].0[k]) / (2.0 * EPS);
+            assert!(
+                (got - want).abs() < 1e-6 * (1.0 + want.abs()),
+                "{mode:?} {formulation:?} {change:?}: {got} {want}"
+            );
+        }
+        let normal: f64 = by.normal.iter().sum();
+        let want = (ends[0].1 - ends[1].1) / (2.0 * EPS);
+        assert!(
+            (normal - want).abs() < 1e-5 * (1.0 + want.abs()),
+            "{mode:?} {formulation:?} {change:?}: {normal} {want}"
+        );
+        check_transpose(system, &mut d, change, &by);
+        for (of, matrix, n) in [(&change.q, &by_q, n), (&change.q_cmd, &by_cmd, m)] {
+            if let Some(k) = of.iter().position(|x| *x == 1.0) {
+                for (i, by) in by.q_next.iter().enumerate() {
+                    let entry = matrix[i * n + k];
+                    assert!((entry - by).abs() < 1e-9 * (1.0 + by.abs()), "{entry} {by}");
+                }
+            }
+        }
+    }
+}
+
 /// Derivatives with respect to all inputs, including supports, against differences of steps; also
 /// the transpose and the matrices.
 #[test]
 fn derivatives_are_those_of_differences() {
     let system = tray();
-    let (n, m) = (system.model().n_v(), system.n_cmd_v());
-    let state = State::at_rest(0.0, vec![0.15, 0.0, 0.0, 0.0, 0.0001, 0.01, 0.0]);
-    let base = StepInput {
-        q_cmd: vec![0.25, 0.012, 0.1, -0.08],
-        tau: vec![0.0, 0.0, 0.05, 0.01, 0.0, 0.0, 0.0],
-        ..StepInput::default()
-    };
     let changes = changes(&system);
     let laws = [
         (Formulation::convex(Cone::Round), Mode::Exact),
@@ -398,77 +492,6 @@ fn derivatives_are_those_of_differences() {
             inertia: Inertia::Mass,
             ..StepParams::default()
         };
-        let mut d = system.create_derivatives();
-        d.set_warm_start(false);
-        system.differentiate(&state, &base, &params, mode, &mut d).unwrap();
-        if mode == Mode::Exact {
-            assert!(d.report().contacts.iter().any(|c| c.normal_force > 0.1));
-            for dof in [1, 3, 5, 6] {
-                assert!(d.report().v[dof].abs() > 1e-4, "{formulation:?}: {:?}", d.report().v);
-            }
-        }
-        let (mut by_q, mut by_cmd) = (vec![0.0; n * n], vec![0.0; n * m]);
-        d.jacobian(&system, &mut by_q, &mut by_cmd).unwrap();
-        let e = 1e-5;
-        for change in &changes {
-            let mut by = OutputChange::default();
-            d.jvp(&system, change, true, &mut by).unwrap();
-            let ends = [1.0, -1.0].map(|sign| {
-                let add = |to: &mut Vec<f64>, by: &[f64]| {
-                    to.iter_mut().zip(by).for_each(|(to, by)| *to += sign * e * by);
-                };
-                let (mut state, mut input) = (state.clone(), base.clone());
-                add(&mut state.q, &change.q);
-                add(&mut input.q_cmd, &change.q_cmd);
-                add(&mut input.tau, &change.tau);
-                let time_step = params.time_step + sign * e * change.time_step;
-                let params = StepParams { time_step, ..params.clone() };
-                let system = rebuilt(&system, change, sign * e);
-                let mut there = system.create_derivatives();
-                system.differentiate(&state, &input, &params, mode, &mut there).unwrap();
-                let report = there.report();
-                let normal: f64 = report.contacts.iter().map(|c| c.normal_force).sum();
-                (there.q_next().to_vec(), normal * time_step)
-            });
-            for (k, got) in by.q_next.iter().enumerate() {
-                let want = (ends[0].0[k] - ends[1].0[k]) / (2.0 * e);
-                assert!(
-                    (got - want).abs() < 1e-6 * (1.0 + want.abs()),
-                    "{mode:?} {formulation:?} {change:?}: {got} {want}"
-                );
-            }
-            let normal: f64 = by.normal.iter().sum();
-            let want = (ends[0].1 - ends[1].1) / (2.0 * e);
-            assert!(
-                (normal - want).abs() < 1e-5 * (1.0 + want.abs()),
-                "{mode:?} {formulation:?} {change:?}: {normal} {want}"
-            );
-            // transpose: wᵀ (D c) = (Dᵀ w)ᵀ c
-            let wave = |n: usize| -> Vec<f64> { (0..n).map(|k| (1.0 + k as f64).sin()).collect() };
-            let weights = OutputChange {
-                q_next: wave(n),
-                normal: wave(by.normal.len()),
-                ..OutputChange::default()
-            };
-            let mut g = InputChange::default();
-            d.vjp(&system, &weights, &mut g).unwrap();
-            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-            let left = dot(&weights.q_next, &by.q_next) + dot(&weights.normal, &by.normal);
-            let right = dot(&g.q, &change.q)
-                + dot(&g.q_cmd, &change.q_cmd)
-                + dot(&g.tau, &change.tau)
-                + dot(&g.mass, &change.mass)
-                + dot(&g.support, &change.support)
-                + g.time_step * change.time_step;
-            assert!((left - right).abs() < 1e-9 * (1.0 + left.abs()), "{change:?}: {left} {right}");
-            for (of, matrix, n) in [(&change.q, &by_q, n), (&change.q_cmd, &by_cmd, m)] {
-                if let Some(k) = of.iter().position(|x| *x == 1.0) {
-                    for (i, by) in by.q_next.iter().enumerate() {
-                        let entry = matrix[i * n + k];
-                        assert!((entry - by).abs() < 1e-9 * (1.0 + by.abs()), "{entry} {by}");
-                    }
-                }
-            }
-        }
+        check_tray(&system, &changes, &params, mode);
     }
 }

@@ -1,9 +1,6 @@
 //! Laws of the dynamic step, which carries velocities.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{World, actuator, ball, slide, spring};
+use crate::common::{World, actuator, ball, mimic_of, slide, spring};
 use quasistep::{
     Cone, Fallback, Formulation, Inertia, Integration, Relaxation, Role, State, StepError,
     StepInput, StepParams, Surface, System, Wrench,
@@ -625,7 +622,7 @@ fn armature_is_inertia_of_the_joint() {
     world.rotor(follower, a);
     let mut def = world.def();
     let alone = System::new(def.clone()).unwrap();
-    def.model = common::mimic_of(&def.model, follower, leader, -3.0, 0.0);
+    def.model = mimic_of(&def.model, follower, leader, -3.0, 0.0);
     let geared = System::new(def).unwrap();
     let dynamic = Formulation::dynamic(Cone::Round);
     for params in [

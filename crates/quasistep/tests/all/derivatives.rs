@@ -1,9 +1,6 @@
 //! Derivatives of steps: closed forms, differences, kinks, and the limit of small kappa.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{World, ball, slide, spring};
+use crate::common::{World, ball, slide, spring};
 use quasistep::{
     Actuator, Cone, DampingOn, DerivativeError, Derivatives, Formulation, FrictionLaw, Inertia,
     InputChange, Integration, Mode, OutputChange, Relaxation, Role, State, StateRows, StepInput,
@@ -192,20 +189,92 @@ fn push(p: &Parameters, formulation: Formulation, mode: Mode) -> (System, Deriva
     (system, out)
 }
 
+/// Sets a parameter.
+type Set = fn(&mut Parameters, f64);
+
+/// Parameters with their names and the values at which derivatives are compared.
+const SETS: [(&str, f64, Set); 9] = [
+    ("stiffness", BASE.stiffness, |p, x| p.stiffness = x),
+    ("damping", BASE.damping, |p, x| p.damping = x),
+    ("mass", BASE.mass, |p, x| p.mass = x),
+    ("com", 0.01, |p, x| p.com = x),
+    ("inertia", 1e-3, |p, x| p.inertia = x),
+    ("mu", BASE.mu, |p, x| p.mu = x),
+    ("time_step", BASE.time_step, |p, x| p.time_step = x),
+    ("relaxation", BASE.relaxation, |p, x| p.relaxation = x),
+    ("v_cmd", BASE.v_cmd, |p, x| p.v_cmd = x),
+];
+
+/// The change of inputs that is a unit change of the parameter of this name.
+fn change_of(name: &str, base: &Parameters, d: &Derivatives) -> InputChange {
+    let mut change = InputChange::default();
+    match name {
+        "stiffness" => change.stiffness = vec![1.0],
+        "damping" => change.damping = vec![1.0],
+        // the test's inertia scales with the mass, except for the added part
+        "mass" => {
+            change.mass = vec![0.0, 0.0, 1.0];
+            change.inertia = vec![0.0; 18];
+            change.inertia[13..15].fill(-base.inertia / base.mass);
+        }
+        "inertia" => {
+            change.inertia = vec![0.0; 18];
+            change.inertia[13..15].fill(1.0);
+        }
+        "com" => change.com = vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+        "mu" => {
+            let contacts = &d.report().contacts;
+            let of_floor = |g: u32| if g == 0 { 1.0 } else { 0.0 };
+            change.friction =
+                contacts.iter().flat_map(|c| [of_floor(c.geom_a), 0.0, 0.0]).collect();
+        }
+        "time_step" => change.time_step = 1.0,
+        "relaxation" => change.relaxation = 1.0,
+        "v_cmd" => change.v_cmd = vec![1.0],
+        other => panic!("no parameter is called {other}"),
+    }
+    change
+}
+
+/// Compares the derivatives of a step by each parameter with central differences of fourth order.
+fn check_parameters(
+    base: &Parameters,
+    law: Formulation,
+    mode: Mode,
+    system: &System,
+    d: &mut Derivatives,
+) {
+    let limit = base.limit;
+    for (name, value, set) in SETS {
+        let change = change_of(name, base, d);
+        let mut out = OutputChange::default();
+        d.jvp(system, &change, true, &mut out).unwrap();
+        let base_q = d.q_next().to_vec();
+        let at = |k: f64| {
+            let mut p = *base;
+            set(&mut p, value * (1.0 + k * 1e-3));
+            let (_, e) = push(&p, law, mode);
+            let mut dq = vec![0.0; 7];
+            system.model().difference(&base_q, e.q_next(), &mut dq);
+            dq
+        };
+        let [a, b, c, e] = [1.0, -1.0, 2.0, -2.0].map(at);
+        let want: Vec<f64> =
+            (0..7).map(|i| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12e-3 * value)).collect();
+        let size = want.iter().fold(1e-4_f64, |m, x| m.max(x.abs()));
+        // the solver's velocities are accurate to 1e-10, which limits `q` to this
+        let noise = 1e-11 / (6e-3 * value * size);
+        let error = apart(&out.q_next, &want) / size;
+        assert!(
+            error < 1e-6 + noise,
+            "{law:?} {mode:?} {name} limit {limit}: {error:e}\n{:?}\n{want:?}",
+            out.q_next
+        );
+    }
+}
+
 #[test]
 fn derivatives_by_parameters_are_those_of_differences() {
-    type Set = fn(&mut Parameters, f64);
-    let sets: [(&str, f64, Set); 9] = [
-        ("stiffness", BASE.stiffness, |p, x| p.stiffness = x),
-        ("damping", BASE.damping, |p, x| p.damping = x),
-        ("mass", BASE.mass, |p, x| p.mass = x),
-        ("com", 0.01, |p, x| p.com = x),
-        ("inertia", 1e-3, |p, x| p.inertia = x),
-        ("mu", BASE.mu, |p, x| p.mu = x),
-        ("time_step", BASE.time_step, |p, x| p.time_step = x),
-        ("relaxation", BASE.relaxation, |p, x| p.relaxation = x),
-        ("v_cmd", BASE.v_cmd, |p, x| p.v_cmd = x),
-    ];
     let mut compared = [0; 6];
     // 6 N puts the spring at its effort limit
     for (limit, joins) in [(f64::INFINITY, false), (6.0, false), (f64::INFINITY, true)] {
@@ -232,59 +301,7 @@ fn derivatives_by_parameters_are_those_of_differences() {
                 compared[kind + if joins { 3 } else { 0 }] += 1;
                 assert_eq!(d.report().n_joined > 0, joins);
                 assert!(d.report().contacts.iter().any(|c| c.geom_a == 1 && c.normal_force > 1.0));
-                for (name, value, set) in sets {
-                    let mut change = InputChange::default();
-                    match name {
-                        "stiffness" => change.stiffness = vec![1.0],
-                        "damping" => change.damping = vec![1.0],
-                        // the test's inertia scales with the mass, except for the added part
-                        "mass" => {
-                            change.mass = vec![0.0, 0.0, 1.0];
-                            change.inertia = vec![0.0; 18];
-                            change.inertia[13..15].fill(-base.inertia / base.mass);
-                        }
-                        "inertia" => {
-                            change.inertia = vec![0.0; 18];
-                            change.inertia[13..15].fill(1.0);
-                        }
-                        "com" => change.com = vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
-                        "mu" => {
-                            let contacts = &d.report().contacts;
-                            let of_floor = |g: u32| if g == 0 { 1.0 } else { 0.0 };
-                            change.friction = contacts
-                                .iter()
-                                .flat_map(|c| [of_floor(c.geom_a), 0.0, 0.0])
-                                .collect();
-                        }
-                        "time_step" => change.time_step = 1.0,
-                        "relaxation" => change.relaxation = 1.0,
-                        _ => change.v_cmd = vec![1.0],
-                    }
-                    let mut out = OutputChange::default();
-                    d.jvp(&system, &change, true, &mut out).unwrap();
-                    let base_q = d.q_next().to_vec();
-                    let at = |k: f64| {
-                        let mut p = base;
-                        set(&mut p, value * (1.0 + k * 1e-3));
-                        let (_, e) = push(&p, law, mode);
-                        let mut dq = vec![0.0; 7];
-                        system.model().difference(&base_q, e.q_next(), &mut dq);
-                        dq
-                    };
-                    let [a, b, c, e] = [1.0, -1.0, 2.0, -2.0].map(at);
-                    let want: Vec<f64> = (0..7)
-                        .map(|i| (8.0 * (a[i] - b[i]) - (c[i] - e[i])) / (12e-3 * value))
-                        .collect();
-                    let size = want.iter().fold(1e-4_f64, |m, x| m.max(x.abs()));
-                    // the solver's velocities are accurate to 1e-10, which limits `q` to this
-                    let noise = 1e-11 / (6e-3 * value * size);
-                    let error = apart(&out.q_next, &want) / size;
-                    assert!(
-                        error < 1e-6 + noise,
-                        "{law:?} {mode:?} {name} limit {limit}: {error:e}\n{:?}\n{want:?}",
-                        out.q_next
-                    );
-                }
+                check_parameters(&base, law, mode, &system, &mut d);
             }
         }
     }

@@ -1,10 +1,7 @@
 //! Closed loops and couplings against closed forms, and against equivalent systems without
 //! constraints.
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::{World, actuator, ball, slide, spring};
+use crate::common::{World, actuator, ball, mimic_of, slide, spring};
 use quasistep::{
     Cone, Constraint, ConstraintKind, Formulation, FrictionLaw, Inertia, Integration, RestRule,
     Role, State, StepError, StepInput, StepParams, System, SystemDef, Wrench,
@@ -231,7 +228,7 @@ fn a_coupling_is_a_mimic_joint() {
             world.build_with(with(vec![Constraint { name: "tie".into(), kind }]))
         } else {
             let mut def = world.def();
-            def.model = common::mimic_of(&def.model, follower, driven, -2.0, 0.1);
+            def.model = mimic_of(&def.model, follower, driven, -2.0, 0.1);
             System::new(def).unwrap()
         }
     };

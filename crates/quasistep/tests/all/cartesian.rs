@@ -1,9 +1,6 @@
 //! Cartesian stiffness of frames: statics and single steps in every formulation, and derivatives.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{World, actuator, ball, slide, spring};
+use crate::common::{World, actuator, ball, slide, spring};
 use quasistep::{
     BatchInput, BatchKeep, CartesianSpring, Cone, Derivatives, Formulation, Geom, Inertia,
     InputChange, Integration, Matrix6, Mode, OutputChange, PairFriction, Relaxation, RestRule,

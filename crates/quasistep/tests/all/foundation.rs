@@ -1,10 +1,6 @@
 //! Flat contacts on an elastic foundation, Winkler 1867: pressure is modulus times depth.
-#![allow(missing_docs)]
-#![allow(non_snake_case)] // frames in monogram notation: force_W
 
-mod common;
-
-use common::World;
+use crate::common::World;
 use quasistep::{
     Cone, Formulation, Inertia, InputChange, Mode, OutputChange, Relaxation, Role, State,
     StepInput, StepParams, Surface, System, Wrench,

@@ -1,12 +1,9 @@
 //! Damping and dry friction of joints: laws of one step in every formulation.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{World, ball, slide, spring};
+use crate::common::{World, ball, slide, spring};
 use quasistep::{
-    Cone, Formulation, Inertia, InputChange, Integration, Mode, OutputChange, Relaxation, Role,
-    State, StepInput, StepParams, StepReport, System,
+    Cone, Derivatives, Formulation, Inertia, InputChange, Integration, Mode, OutputChange,
+    Relaxation, Role, State, StepInput, StepParams, StepReport, System,
 };
 use quasistep_geometry::Shape;
 use quasistep_math::Vec3;
@@ -272,108 +269,125 @@ fn formulations_agree_along_a_run() {
     }
 }
 
+/// An arm with a hand that pushes a box. All joints have damping and friction.
+fn arm_and_box() -> System {
+    let mut world = World::new();
+    let arm = world.body("arm", WORLD, JointKind::Revolute { axis: Vec3::Y }, 0.0, spring(40.0));
+    let hand = world.body("hand", arm, slide(Vec3::X), 0.5, spring(300.0));
+    let object = world.body("box", WORLD, JointKind::Planar, 1.0, Role::Passive);
+    world.shape(hand, ball(0.05), [0.3, 0.0, 0.0], 0.6);
+    world.shape(object, Shape::Box { half: [0.1; 3] }, [0.45, 0.02, 0.0], 0.9);
+    world.resist(arm, 0.3, 0.05, 1);
+    world.resist(hand, 0.2, 8.0, 1);
+    world.resist(object, 1.5, 0.7, 3);
+    world.build()
+}
+
+/// Derivatives of the arm's step, with its inputs changed by `eps` times `change`.
+fn differentiated(
+    system: &System,
+    change: &InputChange,
+    eps: f64,
+    params: &StepParams,
+    mode: Mode,
+) -> Derivatives {
+    let mut q = [0.01, 0.005, 0.0, 0.0, 0.0];
+    let mut cmd = [0.05, 0.09];
+    let mut tau = [0.0, 0.3, 0.1, 0.2, 0.05];
+    let add = |to: &mut [f64], by: &[f64]| {
+        to.iter_mut().zip(by).for_each(|(to, by)| *to += eps * by);
+    };
+    add(&mut q, &change.q);
+    add(&mut cmd, &change.q_cmd);
+    add(&mut tau, &change.tau);
+    let time_step = params.time_step + eps * change.time_step;
+    let params = StepParams { time_step, ..params.clone() };
+    let mut d = system.create_derivatives();
+    d.set_warm_start(false);
+    let state = State::at_rest(0.0, q.to_vec());
+    system.differentiate(&state, &command(&cmd, &tau), &params, mode, &mut d).unwrap();
+    d
+}
+
+/// Unit changes of each input, with the column of the matrices by `q` and by the command.
+fn unit_changes(system: &System, d: &mut Derivatives) -> Vec<(InputChange, Option<Vec<f64>>)> {
+    let (n, m) = (system.model().n_v(), system.n_cmd_v());
+    let (mut by_q, mut by_cmd) = (vec![0.0; n * n], vec![0.0; n * m]);
+    d.jacobian(system, &mut by_q, &mut by_cmd).unwrap();
+    let unit = |n: usize, at: usize| (0..n).map(|k| f64::from(u8::from(k == at))).collect();
+    let mut all = Vec::new();
+    for k in 0..n {
+        let column = (0..n).map(|i| by_q[i * n + k]).collect();
+        all.push((InputChange { q: unit(n, k), ..InputChange::default() }, Some(column)));
+        all.push((InputChange { tau: unit(n, k), ..InputChange::default() }, None));
+    }
+    for k in 0..m {
+        let column = (0..n).map(|i| by_cmd[i * m + k]).collect();
+        all.push((InputChange { q_cmd: unit(m, k), ..InputChange::default() }, Some(column)));
+    }
+    all.push((InputChange { time_step: 1.0, ..InputChange::default() }, None));
+    all
+}
+
+/// The transpose has the same products: wᵀ (D c) = (Dᵀ w)ᵀ c, with D c = `by_change`.
+fn check_transpose(system: &System, d: &mut Derivatives, change: &InputChange, by_change: &[f64]) {
+    let w: Vec<f64> = (0..by_change.len()).map(|k| (1.0 + k as f64).sin()).collect();
+    let weights = OutputChange { q_next: w.clone(), ..OutputChange::default() };
+    let mut g = InputChange::default();
+    d.vjp(system, &weights, &mut g).unwrap();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let left = dot(&w, by_change);
+    let right = dot(&g.q, &change.q)
+        + dot(&g.q_cmd, &change.q_cmd)
+        + dot(&g.tau, &change.tau)
+        + g.time_step * change.time_step;
+    assert!((left - right).abs() < 1e-9 * (1.0 + left.abs()), "{left} {right}");
+}
+
+/// Compares the products with all unit changes with central differences, columns of the matrices
+/// and products of the transpose.
+fn check_derivatives(system: &System, params: &StepParams, mode: Mode) {
+    const EPS: f64 = 1e-6;
+    let mut d = differentiated(system, &InputChange::default(), 0.0, params, mode);
+    assert!(d.report().contacts.iter().any(|c| c.normal_force > 0.1));
+    if mode == Mode::Exact {
+        let moves = |f: &&quasistep::JointForce| d.report().v[f.dof as usize].abs() > 1e-6;
+        let moving = d.report().joint_friction.iter().filter(moves).count();
+        assert!((1..5).contains(&moving), "{:?}", d.report().v);
+    }
+    for (change, column) in unit_changes(system, &mut d) {
+        let mut by = OutputChange::default();
+        d.jvp(system, &change, true, &mut by).unwrap();
+        let by = by.q_next;
+        let ends = [EPS, -EPS]
+            .map(|eps| differentiated(system, &change, eps, params, mode).q_next().to_vec());
+        for (k, got) in by.iter().enumerate() {
+            let want = (ends[0][k] - ends[1][k]) / (2.0 * EPS);
+            assert!(
+                (got - want).abs() < 2e-6 * (1.0 + want.abs()),
+                "{mode:?} {}: {change:?}: {by:?} {ends:?} {want}",
+                params.formulation.cone
+            );
+        }
+        for (a, b) in column.iter().flatten().zip(&by) {
+            assert!((a - b).abs() < 1e-9 * (1.0 + a.abs()), "{column:?} {by:?}");
+        }
+        check_transpose(system, &mut d, &change, &by);
+    }
+}
+
 /// Derivatives of a step with sticking and moving joints, against differences of steps.
 #[test]
 fn derivatives_are_those_of_differences() {
-    let build = || {
-        let mut world = World::new();
-        let arm =
-            world.body("arm", WORLD, JointKind::Revolute { axis: Vec3::Y }, 0.0, spring(40.0));
-        let hand = world.body("hand", arm, slide(Vec3::X), 0.5, spring(300.0));
-        let object = world.body("box", WORLD, JointKind::Planar, 1.0, Role::Passive);
-        world.shape(hand, ball(0.05), [0.3, 0.0, 0.0], 0.6);
-        world.shape(object, Shape::Box { half: [0.1; 3] }, [0.45, 0.02, 0.0], 0.9);
-        world.resist(arm, 0.3, 0.05, 1);
-        world.resist(hand, 0.2, 8.0, 1);
-        world.resist(object, 1.5, 0.7, 3);
-        world.build()
-    };
-    let system = build();
-    let (n, m) = (system.model().n_v(), system.n_cmd_v());
-    let state = State::at_rest(0.0, vec![0.01, 0.005, 0.0, 0.0, 0.0]);
-    let input = |cmd: &[f64], tau: &[f64]| command(cmd, tau);
-    let base = ([0.05, 0.09], vec![0.0, 0.3, 0.1, 0.2, 0.05]);
+    let system = arm_and_box();
     for mode in [Mode::Exact, Mode::Smooth { kappa: 1e-3 }] {
         for cone in [Cone::Pyramid(4), Cone::Round] {
-            let formulation = Formulation::convex(cone);
             let params = StepParams {
                 inertia: Inertia::Mass,
                 relaxation: Relaxation::Step,
-                ..params(formulation)
+                ..params(Formulation::convex(cone))
             };
-            let mut d = system.create_derivatives();
-            d.set_warm_start(false);
-            system.differentiate(&state, &input(&base.0, &base.1), &params, mode, &mut d).unwrap();
-            assert!(d.report().contacts.iter().any(|c| c.normal_force > 0.1));
-            if mode == Mode::Exact {
-                let moves = |f: &&quasistep::JointForce| d.report().v[f.dof as usize].abs() > 1e-6;
-                let moving = d.report().joint_friction.iter().filter(moves).count();
-                assert!((1..5).contains(&moving), "{:?}", d.report().v);
-            }
-            let (mut by_q, mut by_cmd) = (vec![0.0; n * n], vec![0.0; n * m]);
-            d.jacobian(&system, &mut by_q, &mut by_cmd).unwrap();
-            let mut d2 = system.create_derivatives();
-            d2.set_warm_start(false);
-            let e = 1e-6;
-            let unit = |n: usize, at: usize| (0..n).map(|k| f64::from(u8::from(k == at))).collect();
-            let mut check = |change: InputChange, column: Option<Vec<f64>>| {
-                let mut by = OutputChange::default();
-                d.jvp(&system, &change, true, &mut by).unwrap();
-                let mut ends = [1.0, -1.0].map(|sign| {
-                    let mut state = state.clone();
-                    change.q.iter().zip(&mut state.q).for_each(|(d, q)| *q += sign * e * d);
-                    let mut cmd = base.0;
-                    change.q_cmd.iter().zip(&mut cmd).for_each(|(d, u)| *u += sign * e * d);
-                    let mut tau = base.1.clone();
-                    change.tau.iter().zip(&mut tau).for_each(|(d, t)| *t += sign * e * d);
-                    let time_step = params.time_step + sign * e * change.time_step;
-                    let params = StepParams { time_step, ..params.clone() };
-                    let input = input(&cmd, &tau);
-                    system.differentiate(&state, &input, &params, mode, &mut d2).unwrap();
-                    d2.q_next().to_vec()
-                });
-                let want: Vec<f64> =
-                    ends[0].iter().zip(&ends[1]).map(|(a, b)| (a - b) / (2.0 * e)).collect();
-                for (got, want) in by.q_next.iter().zip(&want) {
-                    assert!(
-                        (got - want).abs() < 2e-6 * (1.0 + want.abs()),
-                        "{mode:?} {cone}: {change:?}: {:?} {ends:?} {want}",
-                        by.q_next
-                    );
-                }
-                ends[0].clear();
-                if let Some(column) = column {
-                    for (a, b) in column.iter().zip(&by.q_next) {
-                        assert!(
-                            (a - b).abs() < 1e-9 * (1.0 + a.abs()),
-                            "{column:?} {:?}",
-                            by.q_next
-                        );
-                    }
-                }
-                // transpose: wᵀ (D c) = (Dᵀ w)ᵀ c
-                let w: Vec<f64> = (0..n).map(|k| (1.0 + k as f64).sin()).collect();
-                let weights = OutputChange { q_next: w.clone(), ..OutputChange::default() };
-                let mut g = InputChange::default();
-                d.vjp(&system, &weights, &mut g).unwrap();
-                let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-                let left = dot(&w, &by.q_next);
-                let right = dot(&g.q, &change.q)
-                    + dot(&g.q_cmd, &change.q_cmd)
-                    + dot(&g.tau, &change.tau)
-                    + g.time_step * change.time_step;
-                assert!((left - right).abs() < 1e-9 * (1.0 + left.abs()), "{left} {right}");
-            };
-            for k in 0..n {
-                let column = (0..n).map(|i| by_q[i * n + k]).collect();
-                check(InputChange { q: unit(n, k), ..InputChange::default() }, Some(column));
-                check(InputChange { tau: unit(n, k), ..InputChange::default() }, None);
-            }
-            for k in 0..m {
-                let column = (0..n).map(|i| by_cmd[i * m + k]).collect();
-                check(InputChange { q_cmd: unit(m, k), ..InputChange::default() }, Some(column));
-            }
-            check(InputChange { time_step: 1.0, ..InputChange::default() }, None);
+            check_derivatives(&system, &params, mode);
         }
     }
 }

@@ -1,10 +1,7 @@
 //! Jacobian matrices against products, for joints and contacts that shipped scenes do not contain:
 //! prescribed bodies, commanded free bodies, mimic joints, torsional and rolling friction.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{World, actuator, ball, slide};
+use crate::common::{World, actuator, ball, slide};
 use quasistep::{
     Actuator, Cone, Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange,
     PrescribedRate, Relaxation, Role, State, StepInput, StepParams, Surface, System,
@@ -158,9 +155,8 @@ fn spin_and_rolling() {
     }
 }
 
-/// An arm on a planar base, with a mimic joint, pushes a heavy passive door open.
-#[test]
-fn joints_that_carry_and_follow_others() {
+/// An arm on a planar base, with a mimic joint, and a heavy passive door.
+fn arm_and_door() -> System {
     let mut builder = ModelBuilder::new();
     let mut add = |name: &str, parent, joint, at: [f64; 3], mimic| {
         builder
@@ -214,9 +210,14 @@ fn joints_that_carry_and_follow_others() {
         vec![geom(tip, ball(0.05), [0.1, 0.0, 0.0], 0), geom(leaf, ball(0.1), [0.1, 0.0, -0.2], 1)];
     def.instances = vec![0; roles.len()];
     (def.model, def.roles) = (model, roles);
-    let system = System::new(def).unwrap();
-    let model = system.model();
-    let mut q = vec![0.0; model.n_q()];
+    System::new(def).unwrap()
+}
+
+/// The arm pushes the door open.
+#[test]
+fn joints_that_carry_and_follow_others() {
+    let system = arm_and_door();
+    let mut q = vec![0.0; system.model().n_q()];
     q[..3].copy_from_slice(&[0.02, 0.01, 0.1]);
     q[3] = 0.1;
     q[4] = 0.05;

@@ -1,9 +1,6 @@
 //! Batches: samples are independent of one another.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{World, ball, slide, spring};
+use crate::common::{World, ball, slide, spring};
 use quasistep::{
     BatchInput, BatchKeep, Inertia, Relaxation, SampleError, SampleOutcome, State, StepError,
     StepInput, StepParams, System, Variant, Wrench,

@@ -1,9 +1,6 @@
 //! Derivatives of steps with closed loops and couplings against differences on the manifold.
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::{World, ball, slide};
+use crate::common::{World, ball, slide};
 use quasistep::{
     Actuator, Cone, Constraint, ConstraintKind, ContactReport, DampingOn, DerivativeError,
     Derivatives, Formulation, Inertia, InputChange, Mode, OutputChange, PrescribedRate, Relaxation,
