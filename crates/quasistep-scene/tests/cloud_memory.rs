@@ -1,4 +1,7 @@
 //! Reading a point file takes memory in proportion to its size, not to the counts in its header.
+//!
+//! This test is a binary of its own: it measures the memory of the whole process, in which no other
+//! test may run.
 #![allow(missing_docs)]
 // counting memory needs a global allocator, and `GlobalAlloc` is an unsafe trait
 #![allow(unsafe_code)]
@@ -70,7 +73,7 @@ fn promises(n: u64) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-// the only test in this file: others would allocate at the same time
+// the only test in this binary: others would allocate at the same time
 #[test]
 fn memory_is_a_small_multiple_of_the_file() {
     let folder = std::env::temp_dir().join(format!("quasistep-memory-{}", std::process::id()));

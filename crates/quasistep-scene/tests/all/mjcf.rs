@@ -1,9 +1,6 @@
 //! MJCF files in a scene, and loaded directly.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Folder, expect};
+use crate::common::{Folder, expect};
 use quasistep::{Motion, Role};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;

@@ -1,5 +1,4 @@
 //! A scene can be rebuilt from its source alone, and parameters from their words.
-#![allow(missing_docs)]
 
 use quasistep::{
     Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Relaxation, Rotations,

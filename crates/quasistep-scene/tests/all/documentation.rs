@@ -1,5 +1,4 @@
 //! The examples in docs/scene-format.md are valid scenes.
-#![allow(missing_docs)]
 
 use quasistep_scene::Scene;
 use std::path::PathBuf;

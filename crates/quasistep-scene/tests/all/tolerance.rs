@@ -1,9 +1,6 @@
 //! Robot files with common flaws: what is accepted, and the warnings.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use quasistep::Role;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;

@@ -1,9 +1,6 @@
 //! Cartesian stiffness in scene files: reading, commands, and recorded values.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::complaint;
+use crate::common::complaint;
 use quasistep::{SpringAxes, StepInput, damping_of_ratio};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_scene::Scene;

@@ -1,5 +1,4 @@
 //! Nonconvex meshes as convex parts.
-#![allow(missing_docs)]
 
 use quasistep_geometry::{Shape, signed_distance};
 use quasistep_math::{Pose, Vec3};

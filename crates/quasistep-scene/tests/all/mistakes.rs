@@ -1,9 +1,6 @@
 //! Every mistake is reported on one line with file, line, key, value seen and valid values.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Folder, complaint, expect};
+use crate::common::{Folder, complaint, expect};
 use quasistep_scene::{Scene, SceneError};
 use std::path::Path;
 

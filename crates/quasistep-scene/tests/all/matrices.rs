@@ -1,5 +1,4 @@
 //! Derivative matrices compared with products, one for each row and column.
-#![allow(missing_docs, non_snake_case)]
 
 use quasistep::{
     Cone, Formulation, InputChange, Integration, Mode, OutputChange, Relaxation, StepInput,

@@ -1,5 +1,4 @@
 //! Scenes that start with overlaps: what `check` prints, and how they end.
-#![allow(missing_docs)]
 
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;

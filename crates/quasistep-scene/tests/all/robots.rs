@@ -1,5 +1,4 @@
 //! URDF robots in a scene.
-#![allow(missing_docs)]
 
 use quasistep::Role;
 use quasistep_math::Vec3;

@@ -1,9 +1,6 @@
 //! Constraints violated at the start are reported, and steps close them at `max_recovery_speed`.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Folder, parse_with};
+use crate::common::{Folder, complaint, parse_with};
 use quasistep::StepReport;
 use quasistep_math::Vec3;
 use quasistep_scene::Scene;
@@ -107,7 +104,7 @@ models:
 constraints:
   - {connect: [world, arm], frames: [[1, 0, 0], [0.5, 0, 0]]}
 ";
-    common::complaint(text, "scene.yml:4: constraints", &["no motion of its joints closes it"]);
+    complaint(text, "scene.yml:4: constraints", &["no motion of its joints closes it"]);
 }
 
 /// A keyframe moves a mocap body; a body welded to it in the file is off by this and follows.

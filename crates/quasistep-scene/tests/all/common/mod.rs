@@ -1,9 +1,8 @@
 //! Helpers for tests of scenes given as text, and of their errors.
-// each test uses only a part
-#![allow(dead_code)]
 
 use quasistep_scene::{Scene, SceneError};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub fn parse_with(text: &str, changes: &[(&str, &str)]) -> Result<Scene, SceneError> {
     let changes: Vec<(String, String)> =
@@ -36,8 +35,12 @@ pub fn complaint(text: &str, place: &str, words: &[&str]) {
 pub struct Folder(pub PathBuf);
 
 impl Folder {
+    /// No other test has the same folder, whatever the name.
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("quasistep-{name}-{}", std::process::id()));
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let k = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("quasistep-{name}-{}-{k}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }

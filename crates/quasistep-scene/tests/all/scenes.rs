@@ -1,5 +1,4 @@
 //! What a scene file can define, and the resulting system.
-#![allow(missing_docs)]
 
 use quasistep::{Actuator, DampingOn, Patch, Role, StepInput};
 use quasistep_scene::Scene;
@@ -194,7 +193,7 @@ fn far_joint_limits_do_not_make_contacts_less_exact() {
 fn replayed_spline_agrees_with_a_recorded_command() {
     let scene = Scene::load(shipped("iiwa_stacking.yml")).unwrap();
     let mut input = StepInput::default();
-    for line in include_str!("data/command_samples.csv").lines().skip(1) {
+    for line in include_str!("../data/command_samples.csv").lines().skip(1) {
         let row: Vec<f64> = line.split(',').map(|c| c.parse().unwrap()).collect();
         scene.sample(row[0], &mut input);
         for (k, (got, want)) in input.q_cmd.iter().zip(&row[1..]).enumerate() {

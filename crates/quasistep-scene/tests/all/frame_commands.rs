@@ -1,10 +1,7 @@
 //! Commands of frames: joints move them along straight lines, and errors report where that becomes
 //! impossible.
-#![allow(missing_docs, non_snake_case)] // frames in monogram notation
 
-mod common;
-
-use common::{complaint, parse_with};
+use crate::common::{complaint, parse_with};
 use quasistep::StepInput;
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_scene::Scene;

@@ -1,6 +1,5 @@
 //! Reading any file ends soon and in bounded memory, with a scene or an error that names the file.
 #![cfg(unix)]
-#![allow(missing_docs)]
 
 use quasistep_scene::Scene;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Commands over time, and runs that follow them.
-#![allow(missing_docs, non_snake_case)]
 
 use quasistep::{Cone, Formulation, Inertia, StepInput};
 use quasistep_math::{Pose, Quat, Vec3};

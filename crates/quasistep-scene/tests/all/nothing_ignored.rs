@@ -1,9 +1,6 @@
 //! Every setting of a scene is used or refused; none is silently ignored.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{complaint, expect, parse_with, read};
+use crate::common::{complaint, expect, parse_with, read};
 
 const SLIDER: &str = "models:\n  f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 10}]}\n";
 const BALL: &str = "models:\n  ball: {shape: {sphere: {radius: 0.1}}, mass: 1}\n";

@@ -1,5 +1,4 @@
 //! Bodies from point clouds have the properties that the scene gives.
-#![allow(missing_docs)]
 
 use quasistep_geometry::{Choice, PointCloud, Shape};
 use quasistep_math::Vec3;

@@ -1,9 +1,6 @@
 //! Supports of joints in scenes, and contacts with undetermined loads.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{parse_with, read};
+use crate::common::{parse_with, read};
 use quasistep_model::{Support, SupportLoad};
 
 const PUCK: &str = "step: {size: 0.05, duration: 1}

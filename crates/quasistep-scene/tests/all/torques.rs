@@ -1,9 +1,6 @@
 //! Torque commands: motions and contact forces they cause, their syntax, and mistakes.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{complaint, parse_with, read};
+use crate::common::{complaint, expect, parse_with, read};
 use quasistep::StepInput;
 use quasistep_scene::{RunOutcome, Scene};
 use std::ops::ControlFlow;
@@ -163,7 +160,7 @@ commands:
     tell("{joints: [b.x, b.x], torque: 1}", &["`b.x` has two torques"]);
     tell("{joint: ball.z, constant: 1}", &["`ball.z` is passive", "`torque`"]);
     let none = [("step.inertia", "none")];
-    common::expect(
+    expect(
         parse_with(&format!("{models}{{joint: ball.z, torque: 1}}"), &none),
         "scene.yml:6: commands",
         &["`ball.z`", "inertia: mass"],

@@ -1,9 +1,6 @@
 //! SDFormat models and Drake directives in a scene: base, pose and gravity.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Folder, expect};
+use crate::common::{Folder, expect};
 use quasistep_model::JointKind;
 use quasistep_scene::{Scene, SceneError};
 

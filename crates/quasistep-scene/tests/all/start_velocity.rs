@@ -1,5 +1,4 @@
 //! Scenes that start with a velocity, and runs that continue it.
-#![allow(missing_docs)]
 
 use quasistep_record::Recording;
 use quasistep_scene::{Scene, SceneError};

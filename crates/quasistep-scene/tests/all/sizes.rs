@@ -1,5 +1,4 @@
 //! Expressions that use the bounding box of a body, for grippers that adapt to an object.
-#![allow(missing_docs)]
 
 use quasistep::StepInput;
 use quasistep_scene::{Scene, SceneError};

@@ -1,10 +1,7 @@
 //! Systems of pangtao22/quasistatic_simulator: read with its rules, and stepped by its published
 //! equations.
-#![allow(missing_docs, non_snake_case)]
 
-mod common;
-
-use common::{Folder, expect};
+use crate::common::{Folder, expect};
 use quasistep::{Cone, Formulation, Inertia, Role, Rotations, StepInput, TangentAxes};
 use quasistep_math::{Mat3, Quat, Vec3};
 use quasistep_scene::Scene;

@@ -1,6 +1,4 @@
 //! Scenes as MJCF files, checked with the MJCF reader.
-#![allow(missing_docs)]
-#![allow(non_snake_case)] // monogram notation: X_WB
 
 use quasistep::{Role, System};
 use quasistep_scene::Scene;

@@ -1,5 +1,4 @@
 //! The `mpc` section: its values and its errors.
-#![allow(missing_docs)]
 
 use quasistep_scene::{ControlModel, Scene, SceneError};
 use std::path::Path;

@@ -1,9 +1,6 @@
 //! `repeat:` makes copies of a model whose numbers are expressions.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{complaint, expect, parse_with, read};
+use crate::common::{complaint, expect, parse_with, read};
 use quasistep_geometry::Shape;
 use quasistep_scene::Scene;
 

@@ -1,5 +1,4 @@
 //! Every robot file of the wheel `example-robot-data`, which `cargo xtask robots` downloads.
-#![allow(missing_docs)]
 
 use quasistep_scene::{RunOptions, Scene};
 use std::ops::ControlFlow::Continue;
