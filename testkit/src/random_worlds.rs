@@ -87,81 +87,97 @@ fn rotation(random: &mut Random) -> Quat {
     Quat::from_axis_angle(Vec3::from(random.direction()), random.between(0.0, 3.0))
 }
 
-/// Draws the world of a seed: 2 to 30 bodies of 1 mm to 1 m, some driven, on a floor or in the air;
-/// steps of 1 ms to 1 s; discontinuous commands.
-///
-/// # Panics
-///
-/// If the world cannot be built, which would be an error of this function.
-#[expect(clippy::too_many_lines, reason = "draws every part of a world, each after those it needs")]
-pub fn random_world(seed: u64) -> RandomWorld {
-    let random = &mut Random::new(seed);
-    let size = random.decade(-3.0, 0.0);
-    let n_bodies = if random.chance(0.7) { random.count(2, 8) } else { random.count(9, 30) };
-    let mut builder = ModelBuilder::new();
-    let (mut roles, mut geoms) = (vec![Role::Passive], Vec::new());
-    let mut q: Vec<f64> = Vec::new();
-    // the last joint, for kinematic chains
-    let mut chain = None::<usize>;
-    for k in 0..n_bodies {
+/// Inertia of a solid shape, or of something like it for a cloud.
+fn inertia(shape: &Shape, size: f64) -> BodyInertia {
+    shape.mass_properties(800.0).map_or(
+        BodyInertia {
+            mass: 500.0 * size.powi(3),
+            com: Vec3::ZERO,
+            inertia: Mat3::diagonal([50.0 * size.powi(5); 3]),
+        },
+        |m| BodyInertia { mass: m.mass, com: m.com, inertia: m.inertia },
+    )
+}
+
+/// Draws what moves a body: nothing if it is not `driven`, else its command or an actuator on its
+/// dof.
+fn role(random: &mut Random, driven: bool, mass: f64, size: f64) -> Role {
+    let stiffness = mass * 9.81 / size * random.decade(0.0, 3.0);
+    match driven {
+        false => Role::Passive,
+        true if random.chance(0.2) => Role::Prescribed,
+        true => Role::Actuated(Actuator {
+            stiffness: vec![stiffness],
+            damping: vec![if random.chance(0.5) { 0.0 } else { 0.1 * stiffness }],
+            effort_limit: vec![f64::INFINITY],
+            ..Actuator::default()
+        }),
+    }
+}
+
+/// Parts of a world under construction.
+struct Parts {
+    builder: ModelBuilder,
+    roles: Vec<Role>,
+    geoms: Vec<Geom>,
+    q: Vec<f64>,
+    /// The last driven body, which may carry the next one in a kinematic chain.
+    chain: Option<usize>,
+}
+
+impl Parts {
+    fn new() -> Self {
+        Self {
+            builder: ModelBuilder::new(),
+            roles: vec![Role::Passive],
+            geoms: Vec::new(),
+            q: Vec::new(),
+            chain: None,
+        }
+    }
+
+    /// Draws body `k`, free or driven, at its place of a grid.
+    fn add_body(&mut self, random: &mut Random, k: usize, size: f64) {
         let shape = shape(random, size);
-        let inertia = shape.mass_properties(800.0).map_or(
-            BodyInertia {
-                mass: 500.0 * size.powi(3),
-                com: Vec3::ZERO,
-                inertia: Mat3::diagonal([50.0 * size.powi(5); 3]),
-            },
-            |m| BodyInertia { mass: m.mass, com: m.com, inertia: m.inertia },
-        );
+        let inertia = inertia(&shape, size);
         let place = Vec3::new((k % 3) as f64, (k / 3 % 3) as f64, (k / 9) as f64) * (1.3 * size)
             + Vec3::new(0.0, 0.0, 0.75 * size);
         let axis = Vec3::from(random.direction());
         let driven = k > 0 && random.chance(0.4);
-        let (joint, n) = match (driven, random.below(3)) {
-            (false, _) => (JointKind::Free, 6),
-            (true, 0) => (JointKind::Revolute { axis }, 1),
-            (true, _) => (JointKind::Prismatic { axis }, 1),
+        let joint = match (driven, random.below(3)) {
+            (false, _) => JointKind::Free,
+            (true, 0) => JointKind::Revolute { axis },
+            (true, _) => JointKind::Prismatic { axis },
         };
-        let stiffness = inertia.mass * 9.81 / size * random.decade(0.0, 3.0);
-        let role = match driven {
-            false => Role::Passive,
-            true if random.chance(0.2) => Role::Prescribed,
-            true => Role::Actuated(Actuator {
-                stiffness: vec![stiffness; n],
-                damping: vec![if random.chance(0.5) { 0.0 } else { 0.1 * stiffness }; n],
-                effort_limit: vec![f64::INFINITY; n],
-                ..Actuator::default()
-            }),
-        };
-        let parent = chain.filter(|_| driven && random.chance(0.5));
+        let role = role(random, driven, inertia.mass, size);
+        let parent = self.chain.filter(|_| driven && random.chance(0.5));
         #[allow(non_snake_case)] // monogram notation
         let X_PF = match (driven, parent) {
             (false, _) => Pose::IDENTITY,
             (true, None) => Pose::new(rotation(random), place),
             (true, Some(_)) => Pose::from_translation(Vec3::from(random.direction()) * size),
         };
-        let body = builder
-            .add_body(BodyDef {
-                name: format!("b{k}/b{k}"),
-                joint_name: format!("b{k}"),
-                parent: parent.unwrap_or(WORLD),
-                X_PF,
-                joint,
-                inertia,
-                limits: None,
-                mimic: None,
-                gravity: !driven,
-            })
-            .expect("a body");
+        let body = self.builder.add_body(BodyDef {
+            name: format!("b{k}/b{k}"),
+            joint_name: format!("b{k}"),
+            parent: parent.unwrap_or(WORLD),
+            X_PF,
+            joint,
+            inertia,
+            limits: None,
+            mimic: None,
+            gravity: !driven,
+        });
+        let body = body.expect("a body");
         if driven {
-            q.push(0.0);
-            chain = Some(body);
+            self.q.push(0.0);
+            self.chain = Some(body);
         } else {
-            q.extend(rotation(random).to_array());
-            q.extend(place.to_array());
+            self.q.extend(rotation(random).to_array());
+            self.q.extend(place.to_array());
         }
-        roles.push(role);
-        geoms.push(Geom {
+        self.roles.push(role);
+        self.geoms.push(Geom {
             name: format!("b{k}/b{k}/0"),
             body,
             X_BG: Pose::IDENTITY,
@@ -169,8 +185,9 @@ pub fn random_world(seed: u64) -> RandomWorld {
             surface: Surface::sliding(random.between(0.0, 1.0)),
         });
     }
-    if random.chance(0.8) {
-        geoms.push(Geom {
+
+    fn add_floor(&mut self) {
+        self.geoms.push(Geom {
             name: "floor".into(),
             body: WORLD,
             X_BG: Pose::IDENTITY,
@@ -178,18 +195,42 @@ pub fn random_world(seed: u64) -> RandomWorld {
             surface: Surface::sliding(0.5),
         });
     }
-    let system = System::new(SystemDef {
-        model: builder.build().expect("a model"),
-        geoms,
-        instances: (0..roles.len() as u32).collect(),
-        roles,
-        springs: Vec::new(),
-        constraints: Vec::new(),
-        friction: PairFriction::Minimum,
-        friction_exceptions: Vec::new(),
-        excluded: Vec::new(),
-    })
-    .expect("a system");
+
+    /// The system, and its configuration at the start.
+    fn build(self) -> (System, Vec<f64>) {
+        let system = System::new(SystemDef {
+            model: self.builder.build().expect("a model"),
+            geoms: self.geoms,
+            instances: (0..self.roles.len() as u32).collect(),
+            roles: self.roles,
+            springs: Vec::new(),
+            constraints: Vec::new(),
+            friction: PairFriction::Minimum,
+            friction_exceptions: Vec::new(),
+            excluded: Vec::new(),
+        });
+        (system.expect("a system"), self.q)
+    }
+}
+
+/// Draws the world of a seed: 2 to 30 bodies of 1 mm to 1 m, some driven, on a floor or in the air;
+/// steps of 1 ms to 1 s; discontinuous commands.
+///
+/// # Panics
+///
+/// If the world cannot be built, which would be an error of this function.
+pub fn random_world(seed: u64) -> RandomWorld {
+    let random = &mut Random::new(seed);
+    let size = random.decade(-3.0, 0.0);
+    let n_bodies = if random.chance(0.7) { random.count(2, 8) } else { random.count(9, 30) };
+    let mut parts = Parts::new();
+    for k in 0..n_bodies {
+        parts.add_body(random, k, size);
+    }
+    if random.chance(0.8) {
+        parts.add_floor();
+    }
+    let (system, q) = parts.build();
     let cone = if random.chance(0.5) { Cone::Round } else { Cone::Pyramid(4) };
     let time_step = random.decade(-3.0, 0.0);
     // with many bodies, exact friction may search long for forces that do not exist; other tests

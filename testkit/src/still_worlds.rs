@@ -50,36 +50,51 @@ fn rotation(random: &mut Random) -> Quat {
     }
 }
 
-/// Draws the world of a seed: 2 to 5 bodies of 1 cm to 1 m in one or two piles on a plane or a
-/// table, and up to two moving pushers. `formulation` is one of [`FORMULATIONS`].
-///
-/// # Panics
-///
-/// If the world cannot be built, which would be an error of this function.
-#[expect(clippy::too_many_lines, reason = "a table of shapes, places and drives, drawn in turn")]
-pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
-    let random = &mut Random::new(seed);
-    let size = random.decade(-2.0, 0.0);
-    let h = random.pick(&[0.01, 0.05]);
-    let mut builder = ModelBuilder::new();
-    let (mut roles, mut geoms) = (vec![Role::Passive], Vec::new());
-    let mut q: Vec<f64> = Vec::new();
-    let mu = random.pick(&[0.0, 0.3, 0.8]);
-    let floor = random.chance(0.5);
-    geoms.push(Geom {
-        name: "floor".into(),
-        body: WORLD,
-        X_BG: Pose::from_translation(if floor { Vec3::ZERO } else { Vec3::Z * -size }),
-        shape: if floor {
-            Shape::HalfSpace
-        } else {
-            Shape::Box { half: [5.0 * size, 5.0 * size, size] }
-        },
-        surface: Surface::sliding(mu),
-    });
-    let mut body = |name: String, joint, X_PF, shape: Shape, mu, role: Role, q0: &[f64]| {
+/// Parts of a world under construction.
+struct Parts {
+    builder: ModelBuilder,
+    roles: Vec<Role>,
+    geoms: Vec<Geom>,
+    q: Vec<f64>,
+}
+
+impl Parts {
+    /// Draws a plane or a table, whose upper side is at height 0.
+    fn on_floor(random: &mut Random, size: f64) -> Self {
+        let mu = random.pick(&[0.0, 0.3, 0.8]);
+        let floor = random.chance(0.5);
+        let geom = Geom {
+            name: "floor".into(),
+            body: WORLD,
+            X_BG: Pose::from_translation(if floor { Vec3::ZERO } else { Vec3::Z * -size }),
+            shape: if floor {
+                Shape::HalfSpace
+            } else {
+                Shape::Box { half: [5.0 * size, 5.0 * size, size] }
+            },
+            surface: Surface::sliding(mu),
+        };
+        Self {
+            builder: ModelBuilder::new(),
+            roles: vec![Role::Passive],
+            geoms: vec![geom],
+            q: Vec::new(),
+        }
+    }
+
+    /// Adds a body of one shape at `q0`. Gravity acts on it if its joint is free.
+    fn add(
+        &mut self,
+        name: String,
+        joint: JointKind,
+        X_PF: Pose,
+        shape: Shape,
+        mu: f64,
+        role: Role,
+        q0: &[f64],
+    ) {
         let inertia = shape.mass_properties(800.0).expect("a solid");
-        let body = builder.add_body(BodyDef {
+        let body = self.builder.add_body(BodyDef {
             joint_name: name.clone(),
             name: name.clone(),
             parent: WORLD,
@@ -91,75 +106,91 @@ pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
             gravity: joint == JointKind::Free,
         });
         let body = body.expect("a body");
-        q.extend(q0);
-        roles.push(role);
-        geoms.push(Geom { name, body, X_BG: Pose::IDENTITY, shape, surface: Surface::sliding(mu) });
-    };
-    // piles: each body is placed on the highest point of the one below
-    let n_bodies = random.count(2, 5);
-    let mut tops = [0.0, 0.0];
-    for k in 0..n_bodies {
-        let pile = random.below(2);
-        let (shape, turn) = (shape(random, size), rotation(random));
-        let box_around = shape.aabb(&Pose::new(turn, Vec3::ZERO));
-        let gap = random.pick(&[0.0, 0.0, 0.002, -0.002]) * size;
-        let aside = random.pick(&[0.0, 0.1]) * size;
-        let at = Vec3::new(
-            (pile as f64) * 1.2 * size + aside * random.signed(),
-            aside * random.signed(),
-            tops[pile] + gap - box_around.min.z,
-        );
-        tops[pile] = at.z + box_around.max.z;
-        let q0: Vec<f64> = turn.to_array().into_iter().chain(at.to_array()).collect();
-        let mu = random.pick(&[0.3, 0.8]);
-        body(format!("b{k}"), JointKind::Free, Pose::IDENTITY, shape, mu, Role::Passive, &q0);
+        self.q.extend(q0);
+        self.roles.push(role);
+        let surface = Surface::sliding(mu);
+        self.geoms.push(Geom { name, body, X_BG: Pose::IDENTITY, shape, surface });
     }
-    let n_pushers = random.below(3);
-    // pushers come from different sides, because the normal of coinciding shapes is arbitrary
-    let first_side = random.below(3);
-    for k in 0..n_pushers {
-        let (way, at) = match (first_side + k) % 3 {
-            0 => (Vec3::X, Vec3::new(-1.3 * size, 0.0, 0.4 * size)),
-            1 => (-Vec3::X, Vec3::new(2.5 * size, 0.1 * size * random.signed(), 0.4 * size)),
-            _ => (Vec3::Y, Vec3::new(0.0, -1.3 * size, 0.5 * size)),
-        };
-        let radius = 0.15 * size;
-        let shape = match random.below(3) {
-            0 => Shape::Sphere { radius },
-            1 => Shape::Box { half: [radius; 3] },
-            _ => Shape::Capsule { radius: 0.5 * radius, half_length: radius },
-        };
-        let role = if random.chance(0.2) {
-            Role::Prescribed
-        } else {
-            let stiffness = 800.0 * size * size * 9.81 * random.decade(0.0, 2.0);
-            Role::Actuated(Actuator {
-                stiffness: vec![stiffness],
-                damping: vec![0.0],
-                effort_limit: vec![f64::INFINITY],
-                ..Actuator::default()
-            })
-        };
-        let turn = if random.chance(0.5) { rotation(random) } else { Quat::IDENTITY };
-        let axis = turn.inverse().rotate(way);
-        let joint = JointKind::Prismatic { axis };
-        body(format!("p{k}"), joint, Pose::new(turn, at), shape, 0.5, role, &[0.0]);
+
+    /// Draws 2 to 5 bodies in one or two piles. Each body is placed on the highest point of the one
+    /// below.
+    fn add_piles(&mut self, random: &mut Random, size: f64) {
+        let n_bodies = random.count(2, 5);
+        let mut tops = [0.0, 0.0];
+        for k in 0..n_bodies {
+            let pile = random.below(2);
+            let (shape, turn) = (shape(random, size), rotation(random));
+            let box_around = shape.aabb(&Pose::new(turn, Vec3::ZERO));
+            let gap = random.pick(&[0.0, 0.0, 0.002, -0.002]) * size;
+            let aside = random.pick(&[0.0, 0.1]) * size;
+            let at = Vec3::new(
+                (pile as f64) * 1.2 * size + aside * random.signed(),
+                aside * random.signed(),
+                tops[pile] + gap - box_around.min.z,
+            );
+            tops[pile] = at.z + box_around.max.z;
+            let q0: Vec<f64> = turn.to_array().into_iter().chain(at.to_array()).collect();
+            let mu = random.pick(&[0.3, 0.8]);
+            let name = format!("b{k}");
+            self.add(name, JointKind::Free, Pose::IDENTITY, shape, mu, Role::Passive, &q0);
+        }
     }
-    let model = builder.build().expect("a model");
-    let system = System::new(SystemDef {
-        model,
-        instances: (0..roles.len() as u32).collect(),
-        geoms,
-        roles,
-        springs: Vec::new(),
-        constraints: Vec::new(),
-        friction: PairFriction::default(),
-        friction_exceptions: Vec::new(),
-        excluded: Vec::new(),
-    })
-    .expect("a system");
-    let params = StepParams {
-        time_step: h,
+
+    /// Draws up to two pushers. They come from different sides, because the normal of coinciding
+    /// shapes is arbitrary.
+    fn add_pushers(&mut self, random: &mut Random, size: f64) {
+        let n_pushers = random.below(3);
+        let first_side = random.below(3);
+        for k in 0..n_pushers {
+            let (way, at) = match (first_side + k) % 3 {
+                0 => (Vec3::X, Vec3::new(-1.3 * size, 0.0, 0.4 * size)),
+                1 => (-Vec3::X, Vec3::new(2.5 * size, 0.1 * size * random.signed(), 0.4 * size)),
+                _ => (Vec3::Y, Vec3::new(0.0, -1.3 * size, 0.5 * size)),
+            };
+            let radius = 0.15 * size;
+            let shape = match random.below(3) {
+                0 => Shape::Sphere { radius },
+                1 => Shape::Box { half: [radius; 3] },
+                _ => Shape::Capsule { radius: 0.5 * radius, half_length: radius },
+            };
+            let role = if random.chance(0.2) {
+                Role::Prescribed
+            } else {
+                let stiffness = 800.0 * size * size * 9.81 * random.decade(0.0, 2.0);
+                Role::Actuated(Actuator {
+                    stiffness: vec![stiffness],
+                    damping: vec![0.0],
+                    effort_limit: vec![f64::INFINITY],
+                    ..Actuator::default()
+                })
+            };
+            let turn = if random.chance(0.5) { rotation(random) } else { Quat::IDENTITY };
+            let axis = turn.inverse().rotate(way);
+            let joint = JointKind::Prismatic { axis };
+            self.add(format!("p{k}"), joint, Pose::new(turn, at), shape, 0.5, role, &[0.0]);
+        }
+    }
+
+    /// The system, and its configuration at the start.
+    fn build(self) -> (System, Vec<f64>) {
+        let system = System::new(SystemDef {
+            model: self.builder.build().expect("a model"),
+            instances: (0..self.roles.len() as u32).collect(),
+            geoms: self.geoms,
+            roles: self.roles,
+            springs: Vec::new(),
+            constraints: Vec::new(),
+            friction: PairFriction::default(),
+            friction_exceptions: Vec::new(),
+            excluded: Vec::new(),
+        });
+        (system.expect("a system"), self.q)
+    }
+}
+
+fn params(time_step: f64, formulation: &str, cone: Cone) -> StepParams {
+    StepParams {
+        time_step,
         formulation: match formulation {
             "exact" => Formulation::exact(cone),
             "dynamic" => Formulation::dynamic(cone),
@@ -174,7 +205,23 @@ pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
         },
         uniqueness: matches!(formulation, "exact" | "dynamic"),
         ..StepParams::default()
-    };
+    }
+}
+
+/// Draws the world of a seed: 2 to 5 bodies of 1 cm to 1 m in one or two piles on a plane or a
+/// table, and up to two moving pushers. `formulation` is one of [`FORMULATIONS`].
+///
+/// # Panics
+///
+/// If the world cannot be built, which would be an error of this function.
+pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
+    let random = &mut Random::new(seed);
+    let size = random.decade(-2.0, 0.0);
+    let h = random.pick(&[0.01, 0.05]);
+    let mut parts = Parts::on_floor(random, size);
+    parts.add_piles(random, size);
+    parts.add_pushers(random, size);
+    let (system, q) = parts.build();
     let step = 0.05 * size;
     let input = |k: usize| StepInput {
         q_cmd: (0..system.n_cmd()).map(|_| step * (k + 1) as f64).collect(),
@@ -186,5 +233,5 @@ pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
         q,
         v: if formulation == "dynamic" { vec![0.0; system.model().n_v()] } else { Vec::new() },
     };
-    World::new(&system, &start, &params, &inputs)
+    World::new(&system, &start, &params(h, formulation, cone), &inputs)
 }

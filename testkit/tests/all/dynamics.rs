@@ -1,5 +1,4 @@
 //! Dynamic steps compared with independent models, and on the shipped scenes.
-#![allow(missing_docs, non_snake_case)]
 
 use quasistep::{ContactReport, State, StepInput, StepParams, StepReport, Tally};
 use quasistep_control::{Dynamics, Lcs, PlanStatus, PredictionSettings, point_robot, predict};

@@ -1,6 +1,5 @@
 //! Elementary experiments with known results at any step size: `docs/quasi-static.md`. `cargo test
-//! -p testkit --test first_physics -- --nocapture` prints its table.
-#![allow(missing_docs)]
+//! -p testkit first_physics:: -- --nocapture` prints its table.
 
 use quasistep_scene::RunOutcome;
 use std::ops::ControlFlow;

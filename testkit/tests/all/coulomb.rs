@@ -1,6 +1,5 @@
 //! Shipped scenes with exact Coulomb friction: they run to the end, and sliding contacts do not
 //! separate.
-#![allow(missing_docs)]
 
 use quasistep::{ContactMode, Tally};
 use std::ops::ControlFlow;

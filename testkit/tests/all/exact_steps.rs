@@ -1,5 +1,4 @@
 //! Steps with exact friction that have a solution, which is found.
-#![allow(missing_docs)]
 
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;

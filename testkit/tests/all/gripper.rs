@@ -1,5 +1,4 @@
 //! Pang21 Fig. 2, 5 and 6: the 2-D gripper against recorded numbers of another solver.
-#![allow(missing_docs)]
 
 use quasistep_record::{Contact, Frame, Mode, Recording};
 use quasistep_reproduce::reference::{Gripper, Table, gripper_2d};

@@ -1,5 +1,4 @@
 //! Pang21 Fig. 1, 7, 8: an arm stacks cubes, compared with the ground truth of another engine.
-#![allow(missing_docs)]
 
 use quasistep::Tally;
 use quasistep_record::Recording;

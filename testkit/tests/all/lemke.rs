@@ -1,6 +1,5 @@
 //! Lemke's method on the complementarity problems of shipped scenes: no attempt cycles or reaches
 //! the limit of `3 (n_v + rows)` pivots.
-#![allow(missing_docs)]
 
 use quasistep::StepInput;
 use quasistep_solvers::{

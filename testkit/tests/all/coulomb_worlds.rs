@@ -1,5 +1,4 @@
 //! Exact Coulomb friction with no solution, many solutions, or one, and the report in each case.
-#![allow(missing_docs)]
 
 use quasistep::{
     Fallback, ForceUniqueness, MotionUniqueness, SharedForce, StepError, Tally, Uniqueness,

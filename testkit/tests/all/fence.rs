@@ -1,5 +1,4 @@
 //! Trinkle05 section 5: a fence pushes a particle over a floor, with exact Coulomb friction.
-#![allow(missing_docs)]
 
 use quasistep_math::Vec3;
 use quasistep_record::{Frame, Recording};

@@ -1,5 +1,4 @@
 //! A held body does not creep: the convex step has no soft constraints that would let it.
-#![allow(missing_docs)]
 
 use std::ops::ControlFlow;
 use testkit::scene;

@@ -1,6 +1,5 @@
 //! Certified steps have no overlap along their motion: fast motion in random worlds, sampled
 //! densely.
-#![allow(missing_docs)]
 
 use quasistep::{StepError, StepParams, Substeps};
 use quasistep_scene::RunOptions;

@@ -1,6 +1,5 @@
 //! Configurations of the box of `planar_push` after random pushes: tilted by about 1e-7 rad, and
 //! nearly at rest.
-#![allow(missing_docs)]
 
 use testkit::scene;
 

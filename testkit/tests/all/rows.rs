@@ -1,6 +1,5 @@
 //! Rows of convex steps hold at the solution, in grasps of two scans by different fingers. Many
 //! contacts of a cloud are active at once, and their gaps are slightly inconsistent.
-#![allow(missing_docs)]
 
 use quasistep::StepInput;
 use quasistep_solvers::{ConeSolver, DenseProgram, Method, Settings, Solution, Status};

@@ -1,7 +1,6 @@
 //! The motion of a world does not depend on its representation: order and names of bodies and
 //! shapes, exchange of A and B of every pair, translation, rotation, reflection, units.
 //! `docs/symmetry.md` lists the known exceptions.
-#![allow(missing_docs)]
 
 use quasistep::Cone;
 use quasistep_math::{Quat, Vec3};

@@ -1,6 +1,5 @@
 //! Seams between flush bodies or parts do not affect motion or forces of a body that slides or
 //! rolls over them (mujoco#1040, CoACD#44, mujoco#436). Curbs, walls and gaps do.
-#![allow(missing_docs)]
 
 use quasistep::{StepError, StepInput};
 use quasistep_math::Vec3;

@@ -1,5 +1,4 @@
 //! Steps end within their limit of work in every world, with a solution or with an error message.
-#![allow(missing_docs)]
 
 use quasistep::{StepError, StepInput, StepParams};
 use quasistep_scene::Scene;

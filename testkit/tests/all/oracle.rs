@@ -1,5 +1,4 @@
 //! Comparison with Clarabel, an independent interior point solver, on the steps of every scene.
-#![allow(missing_docs)]
 
 use clarabel::solver::SolverStatus;
 use quasistep::{Cone, Formulation, FrictionLaw, StepInput};

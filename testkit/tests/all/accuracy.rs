@@ -1,6 +1,5 @@
 //! Contributions to the difference between the cube-stacking arm and its ground truth: the table of
-//! `docs/accuracy.md`. `cargo test -p testkit --test accuracy -- --nocapture` prints it.
-#![allow(missing_docs)]
+//! `docs/accuracy.md`. `cargo test -p testkit accuracy:: -- --nocapture` prints it.
 
 use quasistep_reproduce::measure::{Trajectory, integral_error};
 use quasistep_reproduce::reference::red_cube;

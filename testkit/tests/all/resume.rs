@@ -1,6 +1,5 @@
 //! A run resumed from a checkpoint in fresh memory gives the same bits at every step, with convex
 //! and with exact friction.
-#![allow(missing_docs)]
 
 use quasistep::{State, StepInput, WarmStart};
 use quasistep_scene::RunOptions;

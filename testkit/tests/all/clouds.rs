@@ -1,6 +1,5 @@
 //! Point clouds as bodies: a grasp with and without torsional friction, and the same body as shapes,
 //! as a mesh and as a cloud.
-#![allow(missing_docs)]
 
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::Recording;

@@ -1,5 +1,4 @@
 //! `step.accuracy`: approximate steps of scenes with many degrees of freedom.
-#![allow(missing_docs)]
 
 use quasistep::{ContactMode, Derivatives, StepInput, StepParams, StepReport, Workspace};
 use quasistep_scene::Scene;

@@ -1,7 +1,6 @@
 //! First scenes of a new user: boxes, balls, cans and capsules, pushed, squeezed, stacked and
 //! pressed. Every formulation, cone and inertia takes their steps, or reports that nothing supports
 //! a body.
-#![allow(missing_docs)]
 
 use quasistep::{InputChange, Mode, OutputChange, State, StepError, StepInput};
 use quasistep_scene::Scene;

@@ -14,8 +14,6 @@
 //! - multipliers that are optimal at one optimum of a convex program are optimal at every other. So
 //!   the solution's own forces satisfy Coulomb's law at the optimum of the other solver, whatever
 //!   multipliers that solver found.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep::{ContactReport, StepInput};
 use quasistep_solvers::{DenseProgram, FrictionProgram, LeastWork, Status};

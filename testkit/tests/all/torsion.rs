@@ -1,5 +1,4 @@
 //! Tracy Fig. 3: the spun ball against recorded numbers of another solver.
-#![allow(missing_docs)]
 
 use quasistep_record::Mode;
 use quasistep_reproduce::reference::{TORSION_STEPS, torsion};
