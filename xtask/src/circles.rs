@@ -20,63 +20,6 @@ struct Known {
 /// Accepted cycles. Other cycles are errors, and so are accepted ones that no longer exist.
 const KNOWN: &[Known] = &[
     Known {
-        folder: "crates/quasistep-formats",
-        files: &["mjcf::contact", "mjcf::describe", "mjcf::equality"],
-        reason: "contacts and equalities are written by the builder that calls them",
-    },
-    Known {
-        folder: "crates/quasistep-formats",
-        files: &["mjcf::geom", "mjcf::mesh", "mjcf::orientation", "mjcf::spec"],
-        reason: "the settings of a file hold its meshes, and both are read by its settings",
-    },
-    Known {
-        folder: "crates/quasistep-formats",
-        files: &["mjcf::inertia", "mjcf::world"],
-        reason: "the inertia of a body is made of its parts when the body is complete",
-    },
-    Known {
-        folder: "crates/quasistep-formats",
-        files: &[
-            "sdf",
-            "sdf::assemble",
-            "sdf::constraint",
-            "sdf::foreign",
-            "sdf::frames",
-            "sdf::geometry",
-            "sdf::joint",
-            "sdf::library",
-            "sdf::link",
-            "sdf::merge",
-            "sdf::model",
-        ],
-        reason: "models include models: the reader of one is called by those of its parts",
-    },
-    Known {
-        folder: "crates/quasistep-formats",
-        files: &["urdf", "urdf::joint", "urdf::link"],
-        reason: "links and joints are read by the one reader that knows the file",
-    },
-    Known {
-        folder: "crates/quasistep-mesh",
-        files: &["collada", "collada::effect", "collada::geometry"],
-        reason: "nodes of a file instantiate geometries and effects that are looked up in the file",
-    },
-    Known {
-        folder: "crates/quasistep-reproduce",
-        files: &["closed_loop", "closed_loop::plots", "closed_loop::table"],
-        reason: "a run writes itself as plots and as a table",
-    },
-    Known {
-        folder: "crates/quasistep-scene",
-        files: &["cloud", "cloud::keys", "cloud::sampled", "shapes"],
-        reason: "a cloud is a shape, and may be sampled from one",
-    },
-    Known {
-        folder: "crates/quasistep-scene",
-        files: &["to_mjcf", "to_mjcf::contact", "to_mjcf::equality"],
-        reason: "one writer in three files",
-    },
-    Known {
         folder: "crates/quasistep-solvers",
         files: &[
             "cone::batches",
@@ -139,16 +82,6 @@ const KNOWN: &[Known] = &[
         folder: "crates/quasistep-solvers",
         files: &["miqp", "miqp::branch", "miqp::search"],
         reason: "engines that call one another; no new file may join them",
-    },
-    Known {
-        folder: "crates/quasistep-view",
-        files: &["plot", "plot::axis", "plot::svg"],
-        reason: "a figure lays out its axes and draws itself",
-    },
-    Known {
-        folder: "crates/quasistep-view",
-        files: &["still", "still::draw"],
-        reason: "a still has its options and draws itself",
     },
 ];
 

@@ -1,8 +1,7 @@
 //! `cartesian_stiffness` of a model: springs between its frames and commanded poses.
 
-use crate::document::At;
+use crate::document::{At, pose};
 use crate::names::check_name;
-use crate::shapes::pose;
 use quasistep::{CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite};
 use quasistep_formats::{SceneError, unknown};
 use quasistep_model::Frame;

@@ -1,8 +1,7 @@
 //! `constraints`: loop closures and couplings, and a start that satisfies them.
 
-use crate::document::{At, Map};
+use crate::document::{At, Map, pose};
 use crate::names::{body_index, check_name};
-use crate::shapes::pose;
 use quasistep::{Constraint, ConstraintKind, System};
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Vec3};

@@ -4,8 +4,9 @@
 use crate::expr::Expr;
 use crate::extents::{Extents, names_a_side};
 use crate::replica::{Place, Replica};
-use quasistep_formats::yaml;
 pub(crate) use quasistep_formats::yaml::Node;
+use quasistep_formats::{SceneError, yaml};
+use quasistep_math::{Pose, Quat};
 
 /// A position in a scene file.
 pub(crate) type At<'a> = yaml::At<'a, Numbers<'a>>;
@@ -49,4 +50,27 @@ pub(crate) fn with_extents<'b>(at: &At<'b>, extents: &'b Extents) -> At<'b> {
 /// True for a copy other than the first, so that warnings common to all copies are given once.
 pub(crate) fn is_later_replica(at: &At<'_>) -> bool {
     at.context().replica.is_some_and(|replica| replica.index > 0)
+}
+
+/// Reads `{xyz: [x, y, z], rpy: [r, p, y]}` or `{xyz, quat: [w, x, y, z]}`; all keys are optional.
+pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
+    let map = at.map(&["xyz", "rpy", "quat"])?;
+    let translation = map.get("xyz").map(|a| a.array::<3>("m")).transpose()?.unwrap_or_default();
+    let rotation = match (map.get("rpy"), map.get("quat")) {
+        (Some(_), Some(_)) => return Err(at.error("`rpy` and `quat` were seen; give one of them")),
+        (Some(rpy), None) => Quat::from_rpy(rpy.array("rad")?),
+        (None, Some(quat)) => {
+            let q: [f64; 4] = quat.array("w, x, y, z")?;
+            let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
+            // tolerate rounding to three digits, as people type it
+            if (norm - 1.0).abs() > 1e-3 {
+                return Err(
+                    quat.error(format!("a quaternion of length {norm} was seen; it must be 1"))
+                );
+            }
+            Quat::try_normalize(q).unwrap_or_default()
+        }
+        (None, None) => Quat::IDENTITY,
+    };
+    Ok(Pose::new(rotation, translation.into()))
 }

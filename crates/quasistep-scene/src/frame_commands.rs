@@ -1,10 +1,9 @@
 //! Commands of a frame: joint curves that move it along straight lines between knots.
 
 use crate::curve::{Curve, Knots};
-use crate::document::At;
+use crate::document::{At, pose};
 use crate::names::body_index;
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
-use crate::shapes::pose;
 use quasistep::{Follower, FrameTarget, IkError, IkSettings, Orientation, System};
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::Pose;

@@ -1,8 +1,7 @@
 //! Joints in a scene file: kinds, drives, limits and start values.
 
-use crate::document::At;
+use crate::document::{At, pose};
 use crate::names::check_name;
-use crate::shapes::pose;
 use crate::start_velocity::StartVelocity;
 use crate::support::SupportGiven;
 use quasistep::{Actuator, DampingOn, Role};

@@ -3,7 +3,7 @@
 use crate::assembly::{Assembly, Defaults, NewBody};
 use crate::cartesian;
 use crate::collisions::{Instance, SelfCollision};
-use crate::document::{At, Map, is_later_replica, of_replica};
+use crate::document::{At, Map, is_later_replica, of_replica, pose};
 use crate::friction;
 use crate::joints::{Link, Settings, chain, coordinates_of, fit_start, joint_pose, start};
 use crate::mass::{self, MASSLESS};
@@ -11,7 +11,7 @@ use crate::names::check_name;
 use crate::repeat::Repeat;
 use crate::robot::{self, Entry};
 use crate::rules::Rules;
-use crate::shapes::{self, Piece, cloud_piece, pieces, pose};
+use crate::shapes::{self, Piece, cloud_piece, pieces};
 use crate::start_velocity::StartVelocity;
 use crate::support::SupportGiven;
 use quasistep::{Role, Surface};

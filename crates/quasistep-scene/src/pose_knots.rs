@@ -1,7 +1,6 @@
 //! Poses over time: linear interpolation between knots, with rotation about one axis.
 
-use crate::document::At;
-use crate::shapes::pose;
+use crate::document::{At, pose};
 use quasistep_formats::SceneError;
 use quasistep_math::{Pose, Quat, Vec3};
 

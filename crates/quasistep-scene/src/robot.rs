@@ -3,14 +3,14 @@
 use crate::assembly::{Assembly, Defaults, NewBody};
 use crate::collision_mesh::Shapings;
 use crate::collisions::{Instance, SelfCollision};
-use crate::document::{At, Map, is_later_replica};
+use crate::document::{At, Map, is_later_replica, pose};
 use crate::drawn_mesh::{Looks, Notes};
 use crate::friction::{self, Given};
 use crate::joints::{Settings, chain, coordinates_of, fit_start, joint_pose, start};
 use crate::mass::MASSLESS;
 use crate::names::fits;
 use crate::rules::Rules;
-use crate::shapes::{Piece, Weight, drawn, pose};
+use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
 use quasistep::{Constraint, ConstraintKind};
 use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};

@@ -1,13 +1,15 @@
 //! Shapes in a scene file: collision geometry and drawn geometry.
 
-use crate::cloud::{self, CloudReport, Loaded, Spread};
+use crate::cloud::{self, CloudReport, FilePoints, Loaded, MOST_POINTS, Spread};
 use crate::collision_mesh::Shaping;
-use crate::document::{At, Map};
+use crate::document::{At, Map, pose};
 use crate::friction::Given;
 use quasistep_formats::SceneError;
 use quasistep_formats::mesh::{self, Mesh};
-use quasistep_geometry::{MassProperties, Polytope, Shape};
-use quasistep_math::{Pose, Quat, Vec3};
+use quasistep_geometry::{
+    MassProperties, Polytope, Samples, Shape, sample_surface, sample_triangles,
+};
+use quasistep_math::{Pose, Vec3};
 use quasistep_record::DrawnGeometry;
 use std::path::Path;
 use std::sync::Arc;
@@ -165,7 +167,7 @@ fn piece(map: &Map<'_>, shape: Shape) -> Result<Piece, SceneError> {
 
 /// Reads a cloud that is the only shape of a body.
 pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> {
-    let Loaded { cloud, drawn, spread, report } = cloud::read(at, dir)?;
+    let Loaded { cloud, drawn, spread, report } = cloud::read(at, dir, sample)?;
     Ok(Piece {
         name: None,
         shape: Shape::Cloud(cloud),
@@ -177,6 +179,38 @@ pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> 
         visible: true,
         weight: Weight::OfCloud(spread),
         cloud: Some(report),
+    })
+}
+
+/// Points of a cloud spread over shapes or a mesh: `{points: n, shapes: [...]}` or `{points: n, mesh:
+/// {file, scale}}`.
+fn sample(at: &At<'_>, dir: &Path) -> Result<FilePoints, SceneError> {
+    let map = at.map(&["points", "shapes", "mesh"])?;
+    let count = map.need("points")?.whole(1, MOST_POINTS as u64)? as usize;
+    let samples = match (map.get("shapes"), map.get("mesh")) {
+        (Some(shapes), None) => {
+            let mut parts = Vec::new();
+            for shape in shapes.list()? {
+                let pieces = pieces(&shape, dir, &mut Vec::new())?;
+                let solid = pieces.into_iter().filter(|piece| piece.collides);
+                parts.extend(solid.map(|piece| (piece.shape, piece.X_BG)));
+            }
+            sample_surface(&parts, count).map_err(|e| shapes.error(e.to_string()))?
+        }
+        (None, Some(from)) => {
+            let mesh = read_mesh(&from.map(&["file", "scale"])?, dir)?;
+            sample_triangles(&mesh.vertices, &mesh.triangles, count)
+                .map_err(|e| from.error(e.to_string()))?
+        }
+        _ => return Err(at.error("give one of `shapes` and `mesh` to spread points over")),
+    };
+    let Samples { points, normals } = samples;
+    Ok(FilePoints {
+        rows: (0..points.len() as u32).collect(),
+        n_read: points.len(),
+        n_invalid: 0,
+        normals: Some(normals),
+        points,
     })
 }
 
@@ -269,29 +303,6 @@ fn fans(polytope: &Polytope) -> Vec<[u32; 3]> {
         }
     }
     triangles
-}
-
-/// Reads `{xyz: [x, y, z], rpy: [r, p, y]}` or `{xyz, quat: [w, x, y, z]}`; all keys are optional.
-pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
-    let map = at.map(&["xyz", "rpy", "quat"])?;
-    let translation = map.get("xyz").map(|a| a.array::<3>("m")).transpose()?.unwrap_or_default();
-    let rotation = match (map.get("rpy"), map.get("quat")) {
-        (Some(_), Some(_)) => return Err(at.error("`rpy` and `quat` were seen; give one of them")),
-        (Some(rpy), None) => Quat::from_rpy(rpy.array("rad")?),
-        (None, Some(quat)) => {
-            let q: [f64; 4] = quat.array("w, x, y, z")?;
-            let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
-            // tolerate rounding to three digits, as people type it
-            if (norm - 1.0).abs() > 1e-3 {
-                return Err(
-                    quat.error(format!("a quaternion of length {norm} was seen; it must be 1"))
-                );
-            }
-            Quat::try_normalize(q).unwrap_or_default()
-        }
-        (None, None) => Quat::IDENTITY,
-    };
-    Ok(Pose::new(rotation, translation.into()))
 }
 
 /// `[r, g, b]` or `[r, g, b, a]`, each from 0 to 1.

@@ -1,6 +1,6 @@
 //! `<contact>` and MuJoCo's collision filters.
 
-use super::describe::{Builder, flag};
+use super::describe::Builder;
 use super::geom::friction_of;
 use super::sections::{Names, What};
 use super::told::{MIXED, Told};
@@ -27,7 +27,7 @@ pub(super) fn add(
         }
     }
     let root = &world.specs[world.specs.len() - 1].root;
-    for (&weld, own) in welded.iter().filter(|_| !flag(root, "filterparent")) {
+    for (&weld, own) in welded.iter().filter(|_| !root.disables("filterparent")) {
         let parent = world.bodies[world.bodies[weld].parent].weld;
         if weld != 0 && parent != 0 {
             let others = welded.get(&parent).into_iter().flatten();

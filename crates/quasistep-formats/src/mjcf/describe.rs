@@ -1,13 +1,10 @@
 //! Converts MuJoCo's bodies to links, joints and drives.
 
 use super::actuator::{Actuator, Damping, Servo, Target};
-use super::contact;
-use super::equality;
 use super::joint::{Joint as Own, Kind};
 use super::keyframe::Start;
 use super::masses;
 use super::read::Read;
-use super::sections::Names;
 use super::tendon::Tendon;
 use super::told::{Told, WITH_DRIVES};
 use super::tree::{Element, Place};
@@ -34,41 +31,6 @@ pub(super) struct Builder<'w, 'a> {
     /// Names of links and joints in use.
     links: BTreeSet<String>,
     joints: BTreeSet<String>,
-}
-
-/// Converts a model to a description.
-pub(super) fn describe(
-    names: &Names<'_, '_>,
-    tendons: &[Tendon],
-    actuators: &[Actuator],
-    start: &Start,
-    told: &mut Told,
-) -> Result<Description, SceneError> {
-    let world = names.world;
-    let mut builder = Builder {
-        world,
-        out: Description::default(),
-        link_of: Vec::new(),
-        joint_of: Vec::new(),
-        poses: masses::poses(world),
-        links: BTreeSet::new(),
-        joints: world.joint_of.keys().cloned().collect(),
-    };
-    builder.bodies(start);
-    let servos = servos(world, actuators, tendons, &builder.poses);
-    builder.drive(&servos, start, told);
-    builder.tendons(tendons, &servos)?;
-    equality::add(&mut builder, names, tendons, told)?;
-    builder.out.drives = Some(builder.drives(actuators));
-    contact::add(&mut builder, names, told)?;
-    builder.options()?;
-    let Builder { mut out, .. } = builder;
-    let root = &world.bodies[0].place;
-    out.tree = Tree::new(out.links.len(), &out.joints).map_err(|link| {
-        // cannot fail: every link is connected to an earlier one
-        SceneError::new(&root.file, None, &out.links[link].name, "this link is part of a loop")
-    })?;
-    Ok(out)
 }
 
 /// Sum of the springs and forces that act on one joint or tendon.
@@ -135,7 +97,45 @@ fn servos(world: &World<'_>, actuators: &[Actuator], tendons: &[Tendon], poses: 
     servos
 }
 
-impl Builder<'_, '_> {
+impl<'w, 'a> Builder<'w, 'a> {
+    /// Converts bodies with their drives and tendons.
+    pub fn new(
+        world: &'w World<'a>,
+        tendons: &[Tendon],
+        actuators: &[Actuator],
+        start: &Start,
+        told: &mut Told,
+    ) -> Result<Self, SceneError> {
+        let mut builder = Self {
+            world,
+            out: Description::default(),
+            link_of: Vec::new(),
+            joint_of: Vec::new(),
+            poses: masses::poses(world),
+            links: BTreeSet::new(),
+            joints: world.joint_of.keys().cloned().collect(),
+        };
+        builder.bodies(start);
+        let servos = servos(world, actuators, tendons, &builder.poses);
+        builder.drive(&servos, start, told);
+        builder.tendons(tendons, &servos)?;
+        Ok(builder)
+    }
+
+    /// The description, with number of drives, options and tree. All constraints are known.
+    pub fn finish(mut self, actuators: &[Actuator]) -> Result<Description, SceneError> {
+        self.out.drives = Some(self.drives(actuators));
+        self.options()?;
+        let Self { world, mut out, .. } = self;
+        let root = &world.bodies[0].place;
+        out.tree = Tree::new(out.links.len(), &out.joints).map_err(|link| {
+            // cannot fail: every link is connected to an earlier one
+            let why = "this link is part of a loop";
+            SceneError::new(&root.file, None, &out.links[link].name, why)
+        })?;
+        Ok(out)
+    }
+
     /// Number of drives. A mocap body tied to another body by an equality counts as a position
     /// drive.
     fn drives(&self, actuators: &[Actuator]) -> Drives {
@@ -427,7 +427,7 @@ impl Builder<'_, '_> {
                 self.out.time_step = Some(h);
             }
         }
-        let disabled = flag(root, "gravity");
+        let disabled = root.disables("gravity");
         self.out.gravity = Some(if disabled { [0.0; 3] } else { gravity });
         Ok(())
     }
@@ -436,12 +436,6 @@ impl Builder<'_, '_> {
 /// True if range `inner` lies within `outer`.
 fn within(inner: [f64; 2], outer: [f64; 2]) -> bool {
     outer[0] <= inner[0] && inner[1] <= outer[1]
-}
-
-/// True if the option flag `name` is disabled.
-pub(super) fn flag(root: &Element, name: &str) -> bool {
-    let flags = root.in_sections("option").filter(|e| e.tag == "flag");
-    flags.filter_map(|e| e.attribute(name)).last() == Some("disable")
 }
 
 /// Transform to the joint frame at coordinate 0: the file's configuration has the coordinate at its

@@ -2,7 +2,7 @@
 
 use super::orientation::{rotation, turn_z_to};
 use super::read::Read;
-use super::solid::{self, Primitive};
+use super::solid::{self, KINDS, Kind, Primitive};
 use super::spec::Spec;
 use super::told::{NO_MATERIAL, NOT_DRAWN, Told};
 use crate::description::{Friction, Geometry, Masks};
@@ -17,32 +17,6 @@ const LEAST_LENGTH: f64 = 1e-14;
 const LAST_DRAWN_GROUP: i64 = 2;
 /// Default colour: red, green, blue, opacity.
 const GREY: [f64; 4] = [0.5, 0.5, 0.5, 1.0];
-
-/// `type` of a geom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Plane,
-    HeightField,
-    Sphere,
-    Capsule,
-    Ellipsoid,
-    Cylinder,
-    Box,
-    Mesh,
-    DistanceField,
-}
-
-const KINDS: [(&str, Kind); 9] = [
-    ("plane", Kind::Plane),
-    ("hfield", Kind::HeightField),
-    ("sphere", Kind::Sphere),
-    ("capsule", Kind::Capsule),
-    ("ellipsoid", Kind::Ellipsoid),
-    ("cylinder", Kind::Cylinder),
-    ("box", Kind::Box),
-    ("mesh", Kind::Mesh),
-    ("sdf", Kind::DistanceField),
-];
 
 /// Mass, centre of mass and inertia about it, in the body frame.
 #[derive(Clone, Copy, Debug)]

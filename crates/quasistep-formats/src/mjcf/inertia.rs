@@ -6,7 +6,6 @@ use super::read::Read;
 use super::spec::{FromGeom, Spec};
 use super::told::{NO_MASS, REPAIRED, Told};
 use super::tree::{Element, Place};
-use super::world::Body;
 use crate::error::SceneError;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use quasistep_model::BodyInertia;
@@ -86,35 +85,26 @@ fn given(element: &Element, spec: &Spec) -> Result<BodyInertia, SceneError> {
     Ok(BodyInertia { mass, com, inertia: (inertia + inertia.transpose()) * 0.5 })
 }
 
-/// Replaces an impossible inertia of a body by the nearest possible one; an error if `refuse`.
-pub(super) fn repair(body: &mut Body, refuse: bool, told: &mut Told) -> Result<(), SceneError> {
-    if body.inertia.mass == 0.0 && body.inertia.inertia != Mat3::ZERO {
-        told.group(NO_MASS, &body.place, &body.name);
-        body.inertia = BodyInertia::default();
+/// Replaces an impossible inertia of the body with this name by the nearest possible one; an error
+/// if `refuse`.
+pub(super) fn repair(
+    inertia: &mut BodyInertia,
+    place: &Place,
+    name: &str,
+    refuse: bool,
+    told: &mut Told,
+) -> Result<(), SceneError> {
+    if inertia.mass == 0.0 && inertia.inertia != Mat3::ZERO {
+        told.group(NO_MASS, place, name);
+        *inertia = BodyInertia::default();
     }
-    let Err(why) = body.inertia.check() else { return Ok(()) };
-    let repaired = body.inertia.nearest_possible();
+    let Err(why) = inertia.check() else { return Ok(()) };
+    let repaired = inertia.nearest_possible();
     if refuse || repaired.check().is_err() {
-        let Place { file, line } = &body.place;
-        return Err(SceneError::new(
-            file,
-            Some(*line),
-            &body.name,
-            format!("{why}; `balanceinertia` evens it out"),
-        ));
+        let why = format!("{why}; `balanceinertia` evens it out");
+        return Err(SceneError::new(&place.file, Some(place.line), name, why));
     }
-    told.group(REPAIRED, &body.place, &body.name);
-    body.inertia = repaired;
+    told.group(REPAIRED, place, name);
+    *inertia = repaired;
     Ok(())
-}
-
-/// Scales masses and inertias so that the total mass is `total` (kg).
-pub(super) fn scale_to(bodies: &mut [Body], total: f64) {
-    let mass: f64 = bodies.iter().map(|body| body.inertia.mass).sum();
-    if mass > 0.0 {
-        for body in bodies {
-            body.inertia.mass *= total / mass;
-            body.inertia.inertia = body.inertia.inertia * (total / mass);
-        }
-    }
 }

@@ -1,17 +1,15 @@
 //! Mesh assets: position of vertices, mass properties, and fitted primitives, as MuJoCo computes
 //! them.
 
-use super::geom::Kind;
 use super::read::Read;
-use super::solid::Primitive;
-use super::spec::Spec;
+use super::solid::{Kind, Primitive};
 use crate::description::Geometry;
 use crate::error::SceneError;
 use crate::mesh;
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Volumes (m³) and areas (m²) below this count as zero, as in MuJoCo.
@@ -65,11 +63,10 @@ pub(super) struct Properties {
 }
 
 impl MeshAsset {
-    /// Reads a `<mesh>`; returns its name and the asset.
+    /// Reads a `<mesh>`; returns its name and the asset. `find` returns the path of a file.
     pub fn read(
         at: &Read<'_>,
-        spec: &Spec,
-        may_open: &dyn Fn(&Path) -> Result<(), String>,
+        find: impl Fn(&str) -> Result<PathBuf, SceneError>,
     ) -> Result<(String, Self), SceneError> {
         let words = [
             ("convex", Spread::Hull),
@@ -88,11 +85,7 @@ impl MeshAsset {
         let reference = Pose::new(rotation, Vec3::from(at.partly("refpos", [0.0; 3])?));
         let file = at.own.attribute("file").map(str::trim).filter(|file| !file.is_empty());
         let source = match (file, at.own.attribute("builtin")) {
-            (Some(file), _) => {
-                let path = spec.asset_file(at.own, file);
-                may_open(&path).map_err(|why| at.error(why))?;
-                Source::File(path)
-            }
+            (Some(file), _) => Source::File(find(file)?),
             (None, Some(name)) if name != "none" => Source::Builtin(name.to_owned()),
             _ => inline(at)?,
         };

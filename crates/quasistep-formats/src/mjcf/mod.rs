@@ -31,12 +31,13 @@ mod world;
 use crate::Options;
 use crate::description::Description;
 use crate::error::SceneError;
+use describe::Builder;
 use sections::Names;
 use spec::Spec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 use told::{SKINS, Told};
-use world::World;
+use world::{Body, World};
 
 /// Reads a model with all its includes.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
@@ -51,13 +52,12 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
         }
         deformable(spec, &mut told)?;
     }
-    world
-        .bodies
-        .iter_mut()
-        .try_for_each(|body| inertia::repair(body, options.refuse_repairs, &mut told))?;
+    for Body { inertia, place, name, .. } in &mut world.bodies {
+        inertia::repair(inertia, place, name, options.refuse_repairs, &mut told)?;
+    }
     masses::springs(&mut world);
     let touching = contact::mark(&Names { world: &world, tendons: BTreeMap::new() })?;
-    let off = describe::flag(&specs[specs.len() - 1].root, "contact");
+    let off = specs[specs.len() - 1].root.disables("contact");
     for (body, own) in world.bodies.iter_mut().enumerate() {
         for (k, geom) in own.geoms.iter_mut().enumerate() {
             geom.touches = !off && (geom.touches || touching.contains(&[body, k]));
@@ -68,7 +68,10 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
     let tendons = tendon::read(&mut names, &mut told)?;
     let controls = start.controls.as_deref().unwrap_or_default();
     let actuators = actuator::read(&names, controls, &mut told)?;
-    let mut description = describe::describe(&names, &tendons, &actuators, &start, &mut told)?;
+    let mut builder = Builder::new(&world, &tendons, &actuators, &start, &mut told)?;
+    equality::add(&mut builder, &names, &tendons, &mut told)?;
+    contact::add(&mut builder, &names, &mut told)?;
+    let mut description = builder.finish(&actuators)?;
     description.warnings = told.into_warnings();
     Ok(description)
 }

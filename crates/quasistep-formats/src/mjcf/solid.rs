@@ -1,4 +1,5 @@
-//! Volume and moments of inertia of MuJoCo's primitives, solid or as shells of uniform thickness.
+//! Kinds of geoms; volume and moments of inertia of MuJoCo's primitives, solid or as shells of
+//! uniform thickness.
 //!
 //! Shells use MuJoCo's approximations: Thomsen's formula for the area of an ellipsoid, and a skin
 //! of 1e-6 m for its moments.
@@ -9,6 +10,32 @@ use std::f64::consts::PI;
 const THOMSEN: f64 = 1.6075;
 /// Thickness of the skin that approximates the shell of an ellipsoid, in m.
 const SKIN: f64 = 1e-6;
+
+/// `type` of a geom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plane,
+    HeightField,
+    Sphere,
+    Capsule,
+    Ellipsoid,
+    Cylinder,
+    Box,
+    Mesh,
+    DistanceField,
+}
+
+pub(super) const KINDS: [(&str, Kind); 9] = [
+    ("plane", Kind::Plane),
+    ("hfield", Kind::HeightField),
+    ("sphere", Kind::Sphere),
+    ("capsule", Kind::Capsule),
+    ("ellipsoid", Kind::Ellipsoid),
+    ("cylinder", Kind::Cylinder),
+    ("box", Kind::Box),
+    ("mesh", Kind::Mesh),
+    ("sdf", Kind::DistanceField),
+];
 
 /// A primitive by MuJoCo's size parameters: radius or half axes, then half length along z, in m.
 #[derive(Clone, Copy, Debug, PartialEq)]

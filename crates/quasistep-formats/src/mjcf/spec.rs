@@ -297,7 +297,12 @@ impl Spec {
             let at = self.behind(own, self.main())?;
             match own.tag.as_str() {
                 "mesh" => {
-                    let (name, mesh) = MeshAsset::read(&at, self, may_open)?;
+                    let find = |file: &str| {
+                        let path = self.asset_file(own, file);
+                        may_open(&path).map_err(|why| at.error(why))?;
+                        Ok(path)
+                    };
+                    let (name, mesh) = MeshAsset::read(&at, find)?;
                     if meshes.insert(name.clone(), mesh).is_some() {
                         return Err(own
                             .error(format!("a second mesh `{name}` was seen; names must differ")));

@@ -61,6 +61,12 @@ impl Element {
         self.children.iter().filter(move |child| child.tag == tag)
     }
 
+    /// True if the options of this root disable the flag `name`.
+    pub fn disables(&self, name: &str) -> bool {
+        let flags = self.in_sections("option").filter(|e| e.tag == "flag");
+        flags.filter_map(|e| e.attribute(name)).last() == Some("disable")
+    }
+
     /// Children of all sections with this tag; a file may have several.
     pub fn in_sections<'s>(&'s self, section: &'s str) -> impl Iterator<Item = &'s Element> {
         self.children(section).flat_map(|s| s.children.iter())

@@ -136,9 +136,20 @@ impl<'a> World<'a> {
             world.bodies[index].weld = if is_root { index } else { world.bodies[parent].weld };
         }
         if let Some(total) = specs[main].compiler.total_mass {
-            inertia::scale_to(&mut world.bodies, total);
+            world.scale_to(total);
         }
         Ok(world)
+    }
+
+    /// Scales masses and inertias so that the total mass is `total` (kg).
+    fn scale_to(&mut self, total: f64) {
+        let mass: f64 = self.bodies.iter().map(|body| body.inertia.mass).sum();
+        if mass > 0.0 {
+            for body in &mut self.bodies {
+                body.inertia.mass *= total / mass;
+                body.inertia.inertia = body.inertia.inertia * (total / mass);
+            }
+        }
     }
 
     fn spec(&self, around: Around<'_>) -> &'a Spec {

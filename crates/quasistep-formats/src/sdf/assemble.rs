@@ -1,10 +1,11 @@
 //! Bodies and connections of a model or world whose frames are resolved.
 
 use super::constraint;
-use super::frames::{Frames, MODEL_FRAME, SCOPE, WORLD};
+use super::frames::Frames;
 use super::joint::{Axis, Joint, Kind};
 use super::link::{Link, Shape};
 use super::model::Model;
+use super::value::{MODEL_FRAME, SCOPE, WORLD};
 use crate::description::{self, Drive, MimicOf};
 use crate::error::{SceneError, unknown};
 use crate::filters::Group;

@@ -1,6 +1,6 @@
 //! Drake's loop-closing constraints.
 
-use super::Reader;
+use super::reader::Reader;
 use super::value::{array, child, drake, extended, text};
 use crate::error::SceneError;
 use crate::findings::Kind as Finding;

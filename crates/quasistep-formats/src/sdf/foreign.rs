@@ -3,7 +3,7 @@
 use super::joint::{Axis, Joint, Kind, Mimic};
 use super::link::{Link, Shape};
 use super::model::Model;
-use super::value::Placed;
+use super::value::{Placed, WORLD};
 use crate::description::{Constraint, Description, Part};
 use crate::error::SceneError;
 use crate::spot::Spot;
@@ -11,9 +11,6 @@ use quasistep_math::{Pose, Vec3};
 use quasistep_model::JointKind;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Name of the world, which URDF files use as a link.
-const WORLD: &str = super::frames::WORLD;
 
 /// Converts the description of a robot to a model.
 pub(super) fn model(description: Description, path: &Path) -> Result<Model, SceneError> {
@@ -29,6 +26,7 @@ pub(super) fn model(description: Description, path: &Path) -> Result<Model, Scen
     let names: Vec<String> = description.links.iter().map(|link| link.name.clone()).collect();
     let end = |link: Option<usize>| link.map_or(WORLD, |link| &names[link]).to_owned();
     for (link, pose) in description.links.into_iter().zip(X_ML) {
+        // URDF files use the world as a link
         if link.name == WORLD {
             continue;
         }

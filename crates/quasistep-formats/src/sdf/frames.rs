@@ -5,18 +5,12 @@
 //! rooted at the world; a cycle is an error.
 
 use super::model::Model;
-use super::value::Placed;
+use super::value::{MODEL_FRAME, Placed, SCOPE, WORLD};
 use crate::error::{SceneError, unknown};
 use crate::spot::Spot;
 use quasistep_math::Pose;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Name of a model's own frame inside the model.
-pub(super) const MODEL_FRAME: &str = "__model__";
-/// Name of the world.
-pub(super) const WORLD: &str = "world";
-/// Separator of scoped names.
-pub(super) const SCOPE: &str = "::";
 /// Index of the world frame.
 const ROOT: usize = 0;
 

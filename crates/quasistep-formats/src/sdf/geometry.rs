@@ -1,7 +1,6 @@
 //! `<geometry>`: shapes and their poses.
 
-use super::Reader;
-use super::link::Purpose;
+use super::reader::Reader;
 use super::value::{array, child, direction, non_negative, text};
 use crate::description::Geometry;
 use crate::error::{SceneError, unknown};
@@ -13,6 +12,13 @@ use quasistep_math::{Pose, Quat, Vec3};
 const READ: [&str; 7] = ["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"];
 /// Geometry elements of the format that are not supported.
 const UNREAD: [&str; 4] = ["cone", "heightmap", "image", "polyline"];
+
+/// Use of a shape: visual or collision.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Look,
+    Collide,
+}
 
 /// A shape and its pose in the frame of its element; a plane is rotated to its normal.
 pub(super) type Shape = (Geometry, Pose);

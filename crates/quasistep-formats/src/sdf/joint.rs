@@ -1,9 +1,9 @@
 //! `<joint>`: a joint between two links.
 
-use super::Reader;
+use super::reader::Reader;
 use super::value::{
-    DRAKE, Placed, child, direction, drake, extended, number, placed, some_attribute, some_number,
-    text,
+    DRAKE, MODEL_FRAME, Placed, child, direction, drake, extended, number, placed, some_attribute,
+    some_number, text,
 };
 use crate::description::Drive;
 use crate::error::{SceneError, unknown};
@@ -200,7 +200,7 @@ fn axis(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Axis, SceneErro
         None => reader.version < [1, 5],
     };
     if in_model && reader.version < [1, 7] {
-        expressed_in.get_or_insert_with(|| super::frames::MODEL_FRAME.to_owned());
+        expressed_in.get_or_insert_with(|| MODEL_FRAME.to_owned());
     }
     let limit = child(at, "limit");
     let end = |tag: &str, none: f64| -> Result<f64, SceneError> {

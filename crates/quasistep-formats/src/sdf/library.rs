@@ -1,7 +1,9 @@
 //! Included files, read with bounds on depth, number and size.
 
 use super::model::{self, Model};
-use super::{Reader, foreign};
+use super::reader::{Reader, version};
+use super::value::{array, boolean, child, own, placed, some_boolean, text};
+use super::{foreign, merge};
 use crate::error::SceneError;
 use crate::findings::Findings;
 use crate::packages::Places;
@@ -15,6 +17,8 @@ const MOST_DEEP: usize = 32;
 const MOST_FILES: usize = 10_000;
 /// Most bytes of all files, counting repeats: 100 shelves of 1 MB.
 const MOST_BYTES: usize = 100 << 20;
+/// Child elements of an include that are read.
+const INCLUDE_READ: [&str; 6] = ["uri", "name", "pose", "static", "placement_frame", "merge"];
 
 /// Files being read, and limits.
 pub(crate) struct Library<'o> {
@@ -114,17 +118,17 @@ impl<'o> Library<'o> {
             places,
             options: self.options,
             findings: Findings::new(name),
-            version: super::version(root.attribute("version")),
+            version: version(root.attribute("version")),
         };
         let mut found: Vec<Xml<'_, '_>> =
             root.elements().filter(|e| e.tag() == "model" || e.tag() == "world").collect();
-        let included: Vec<Xml<'_, '_>> = super::value::own(&root, "include").collect();
+        let included: Vec<Xml<'_, '_>> = own(&root, "include").collect();
         found.extend(included);
         reader.findings.others(&root, &["model", "world", "include"], &["light", "actor"]);
         let model = match found.as_slice() {
             [one] if one.tag() == "include" => {
                 let mut holder = Model::new(String::new(), root.spot());
-                model::include(&mut holder, one, depth, &mut reader, self)?;
+                self.include(&mut holder, one, depth, &mut reader)?;
                 holder.models.pop().ok_or_else(|| one.error("a model cannot be merged into a file"))
             }
             [one] => {
@@ -132,11 +136,13 @@ impl<'o> Library<'o> {
                 // gravity of an included world is ignored
                 if is_world
                     && self.open.len() == 1
-                    && let Some(at) = super::value::child(one, "gravity")
+                    && let Some(at) = child(one, "gravity")
                 {
-                    self.gravity = Some(super::value::array::<3>(&at)?);
+                    self.gravity = Some(array::<3>(&at)?);
                 }
-                model::read(one, is_world, depth, &mut reader, self)
+                model::read(one, is_world, depth, &mut reader, &mut |into, at, depth, reader| {
+                    self.include(into, at, depth, reader)
+                })
             }
             other => {
                 Err(root
@@ -145,6 +151,45 @@ impl<'o> Library<'o> {
         }?;
         self.warnings.extend(reader.findings.into_warnings());
         Ok(model)
+    }
+
+    /// Reads an `<include>` into the model around it.
+    fn include(
+        &mut self,
+        into: &mut Model,
+        at: &Xml<'_, '_>,
+        depth: usize,
+        reader: &mut Reader<'_, '_>,
+    ) -> Result<(), SceneError> {
+        let uri = child(at, "uri").ok_or_else(|| at.error("<uri> is missing"))?;
+        let path = locate(&reader.places, text(&uri)?).map_err(|why| uri.error(why))?;
+        let mut model = self.model(&path, depth + 1).map_err(|f| f.blame(|why| uri.error(why)))?;
+        if let Some(name) = child(at, "name") {
+            text(&name)?.clone_into(&mut model.name);
+        }
+        // a pose in the include overrides that of the file
+        if child(at, "pose").is_some() {
+            model.placed = placed(at)?;
+        }
+        if let Some(frame) = child(at, "placement_frame") {
+            if child(at, "pose").is_none() {
+                return Err(
+                    frame.error("<placement_frame> was seen; give the <pose> of this frame too")
+                );
+            }
+            model.placement_frame = Some(text(&frame)?.to_owned());
+        }
+        if let Some(is_static) = some_boolean(at, "static")? {
+            model.is_static = is_static;
+        }
+        reader.findings.others(at, &INCLUDE_READ, &["plugin", "experimental:params"]);
+        let merges = at.attribute("merge").map(|text| boolean(at, text)).transpose()?;
+        if merges == Some(true) {
+            return merge::merge(into, model, at);
+        }
+        model.spot = at.spot();
+        into.models.push(model);
+        Ok(())
     }
 }
 
@@ -183,9 +228,9 @@ pub(super) fn locate(places: &Places<'_>, uri: &str) -> Result<PathBuf, String> 
     };
     let text = files::read_to_string(&config).map_err(|e| e.to_string())?;
     let document = quasistep_mesh::xml::parse(&text).map_err(|(_, message)| message)?;
-    let version = |node: &roxmltree::Node<'_, '_>| super::version(node.attribute("version"));
+    let version_of = |node: &roxmltree::Node<'_, '_>| version(node.attribute("version"));
     let sdf = document.root_element().children().filter(|n| n.has_tag_name("sdf"));
-    let newest = sdf.max_by_key(version).and_then(|n| n.text());
+    let newest = sdf.max_by_key(version_of).and_then(|n| n.text());
     let name = newest.ok_or_else(|| format!("{} names no <sdf>", config.display()))?;
     places.find(&format!("{folder}/{}", name.trim()))
 }

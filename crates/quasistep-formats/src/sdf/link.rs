@@ -1,10 +1,11 @@
 //! `<link>`: inertia and shapes.
 
+use super::geometry::{self, Purpose};
+use super::reader::Reader;
 use super::value::{
     Placed, array, boolean, child, drake, non_negative, number, placed, some_boolean,
     some_non_negative,
 };
-use super::{Reader, geometry};
 use crate::description::{Friction, Part};
 use crate::error::SceneError;
 use crate::findings::{FRAMES, Kind};
@@ -34,13 +35,6 @@ pub(super) struct Shape {
     pub part: Part,
     pub relative_to: Option<String>,
     pub spot: Spot,
-}
-
-/// Use of a shape: visual or collision.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Look,
-    Collide,
 }
 
 /// Child elements of a link that are read.

@@ -1,7 +1,8 @@
 //! `<include merge="true">`: the parts of the included model become parts of the including one.
 
-use super::frames::{Frames, MODEL_FRAME};
+use super::frames::Frames;
 use super::model::{Frame, Model};
+use super::value::{MODEL_FRAME, SCOPE, WORLD};
 use crate::error::SceneError;
 use crate::xml::Xml;
 
@@ -28,9 +29,9 @@ pub(super) fn merge(into: &mut Model, mut from: Model, at: &Xml<'_, '_>) -> Resu
     };
     let attached_to = carrier.filter(|_| !into.is_world);
     // an attached frame is given in the frame to which it is attached, unless it says otherwise
-    placed.relative_to.get_or_insert_with(|| {
-        (if into.is_world { super::frames::WORLD } else { MODEL_FRAME }).to_owned()
-    });
+    placed
+        .relative_to
+        .get_or_insert_with(|| (if into.is_world { WORLD } else { MODEL_FRAME }).to_owned());
     let own_frame = Frame { name: proxy.clone(), spot: at.spot(), placed, attached_to };
     let rename = |name: &mut Option<String>| {
         if name.as_deref().is_none_or(|name| name == MODEL_FRAME) {
@@ -78,7 +79,7 @@ fn first_link(model: &Model) -> Option<String> {
     let nested = || {
         let first = model.models.first()?;
         let link = first.canonical_link.clone().or_else(|| first_link(first))?;
-        Some(format!("{}{}{link}", first.name, super::frames::SCOPE))
+        Some(format!("{}{}{link}", first.name, SCOPE))
     };
     model.links.first().map(|link| link.name.clone()).or_else(nested)
 }

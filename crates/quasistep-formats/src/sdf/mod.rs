@@ -14,26 +14,16 @@ mod library;
 mod link;
 mod merge;
 mod model;
+mod reader;
 mod value;
 
 use crate::Options;
 use crate::description::Description;
 use crate::error::SceneError;
-use crate::findings::Findings;
 use crate::mechanism::Mechanism;
-use crate::packages::Places;
 use crate::spot::Spot;
 pub(crate) use library::Library;
 use std::path::Path;
-
-/// State shared by the element readers of one file.
-struct Reader<'p, 'f> {
-    places: Places<'p>,
-    options: &'p Options,
-    findings: Findings<'f>,
-    /// Format version of the file: major, minor.
-    version: [u32; 2],
-}
 
 /// Reads a model or a world from a file.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
@@ -63,14 +53,4 @@ pub(crate) fn add_instance(
 /// An error about a file as a whole.
 fn whole(path: &Path, why: String) -> SceneError {
     SceneError::new(&path.display().to_string(), None, "", why)
-}
-
-/// Parses a version: `[1, 9]` for `1.9`; the newest if missing.
-fn version(text: Option<&str>) -> [u32; 2] {
-    let part = |part: Option<&str>| part.and_then(|p| p.trim().parse().ok());
-    let mut parts = text.unwrap_or_default().split('.');
-    match (part(parts.next()), part(parts.next())) {
-        (Some(major), Some(minor)) => [major, minor],
-        _ => [1, u32::MAX],
-    }
 }

@@ -1,14 +1,10 @@
 //! `<model>` and `<world>`: links, joints, frames and nested models.
 
+use super::constraint::{self, Closure};
 use super::joint::{self, Joint};
-use super::library::{self, Library};
 use super::link::{self, Link};
-use super::merge;
-use super::value::{Placed, child, drake, own, placed, some_attribute, some_boolean, text};
-use super::{
-    Reader,
-    constraint::{self, Closure},
-};
+use super::reader::Reader;
+use super::value::{Placed, boolean, drake, own, placed, some_attribute, some_boolean, text};
 use crate::error::SceneError;
 use crate::findings::Kind as Finding;
 use crate::spot::Spot;
@@ -125,7 +121,6 @@ const WORLD_UNREAD: [&str; 20] = [
     "name",
     "ignition:gui",
 ];
-const INCLUDE_READ: [&str; 6] = ["uri", "name", "pose", "static", "placement_frame", "merge"];
 /// Drake's elements that connect bodies by forces.
 const FORCES: [&str; 3] = ["distance_constraint", "linear_bushing_rpy", "linear_spring_damper"];
 const UNTOLD_FORCES: Finding = (
@@ -133,13 +128,17 @@ const UNTOLD_FORCES: Finding = (
     "distance constraints, bushings or spring-dampers of Drake are not read: their forces are missing",
 );
 
+/// Reads an `<include>` into the model of this depth around it.
+pub(super) type Include<'i> =
+    dyn FnMut(&mut Model, &Xml<'_, '_>, usize, &mut Reader<'_, '_>) -> Result<(), SceneError> + 'i;
+
 /// Reads a `<model>`, or a `<world>` if `is_world`.
 pub(super) fn read(
     at: &Xml<'_, '_>,
     is_world: bool,
     depth: usize,
     reader: &mut Reader<'_, '_>,
-    library: &mut Library<'_>,
+    include: &mut Include<'_>,
 ) -> Result<Model, SceneError> {
     if depth > MOST_DEEP {
         return Err(at.error(format!("models are nested deeper than {MOST_DEEP}")));
@@ -163,10 +162,10 @@ pub(super) fn read(
             (None, "joint") => model.joints.push(joint::read(&element, reader)?),
             (None, "frame") => model.frames.push(frame(&element)?),
             (None, "model") => {
-                let nested = read(&element, false, depth + 1, reader, library)?;
+                let nested = read(&element, false, depth + 1, reader, include)?;
                 model.models.push(nested);
             }
-            (None, "include") => include(&mut model, &element, depth, reader, library)?,
+            (None, "include") => include(&mut model, &element, depth, reader)?,
             _ => {}
         }
     }
@@ -194,47 +193,9 @@ fn frame(at: &Xml<'_, '_>) -> Result<Frame, SceneError> {
     })
 }
 
-pub(super) fn include(
-    into: &mut Model,
-    at: &Xml<'_, '_>,
-    depth: usize,
-    reader: &mut Reader<'_, '_>,
-    library: &mut Library<'_>,
-) -> Result<(), SceneError> {
-    let uri = child(at, "uri").ok_or_else(|| at.error("<uri> is missing"))?;
-    let path = library::locate(&reader.places, text(&uri)?).map_err(|why| uri.error(why))?;
-    let mut model = library.model(&path, depth + 1).map_err(|f| f.blame(|why| uri.error(why)))?;
-    if let Some(name) = child(at, "name") {
-        text(&name)?.clone_into(&mut model.name);
-    }
-    // a pose in the include overrides that of the file
-    if child(at, "pose").is_some() {
-        model.placed = placed(at)?;
-    }
-    if let Some(frame) = child(at, "placement_frame") {
-        if child(at, "pose").is_none() {
-            return Err(
-                frame.error("<placement_frame> was seen; give the <pose> of this frame too")
-            );
-        }
-        model.placement_frame = Some(text(&frame)?.to_owned());
-    }
-    if let Some(is_static) = some_boolean(at, "static")? {
-        model.is_static = is_static;
-    }
-    reader.findings.others(at, &INCLUDE_READ, &["plugin", "experimental:params"]);
-    let merges = at.attribute("merge").map(|text| super::value::boolean(at, text)).transpose()?;
-    if merges == Some(true) {
-        return merge::merge(into, model, at);
-    }
-    model.spot = at.spot();
-    into.models.push(model);
-    Ok(())
-}
-
 fn filter(at: &Xml<'_, '_>) -> Result<Option<Filter>, SceneError> {
     if let Some(ignore) = at.attribute("ignore")
-        && super::value::boolean(at, ignore)?
+        && boolean(at, ignore)?
     {
         return Ok(None);
     }

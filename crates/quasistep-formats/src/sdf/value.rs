@@ -1,4 +1,4 @@
-//! Values of SDFormat elements: numbers, words and poses.
+//! Values of SDFormat elements: numbers, words and poses. Reserved names.
 
 use crate::error::SceneError;
 use crate::xml::Xml;
@@ -6,6 +6,12 @@ use quasistep_math::{Pose, Quat, Vec3};
 
 /// Prefix of Drake's elements.
 pub(super) const DRAKE: &str = "drake";
+/// Name of a model's own frame inside the model.
+pub(super) const MODEL_FRAME: &str = "__model__";
+/// Name of the world.
+pub(super) const WORLD: &str = "world";
+/// Separator of scoped names.
+pub(super) const SCOPE: &str = "::";
 
 /// A pose, and the name of the frame in which it is given; `None` for the default frame of its
 /// element.

@@ -1,7 +1,6 @@
 //! `<joint>`: a joint between a link and its parent.
 
-use super::Reader;
-use super::link::axis;
+use super::link::{Reader, axis};
 use crate::description::{Joint, MimicOf};
 use crate::error::SceneError;
 use crate::findings::{FIXED_FOLLOWERS, WITHOUT_LIMIT};

@@ -1,16 +1,26 @@
 //! `<link>`: inertia and shapes.
 
-use super::Reader;
+use crate::Options;
 use crate::description::{Friction, Geometry, Link, Part};
 use crate::error::SceneError;
-use crate::findings::{EMPTY_SHAPES, FRAMES, MISSING_VISUALS, SHAPES_WITHOUT_MASS};
+use crate::findings::{EMPTY_SHAPES, FRAMES, Findings, MISSING_VISUALS, SHAPES_WITHOUT_MASS};
 use crate::inertia;
+use crate::packages::Places;
 use crate::xml::Xml;
 use quasistep_math::{Mat3, Vec3};
 use quasistep_model::BodyInertia;
 use std::collections::BTreeMap;
 
+/// Colours of materials by name: red, green, blue, opacity.
 pub(super) type Materials = BTreeMap<String, [f32; 4]>;
+
+/// State shared by the readers of links and joints.
+pub(super) struct Reader<'p, 'f> {
+    pub places: Places<'p>,
+    pub options: &'p Options,
+    pub materials: Materials,
+    pub findings: Findings<'f>,
+}
 
 /// Use of a shape: visual or collision.
 #[derive(Clone, Copy, PartialEq, Eq)]

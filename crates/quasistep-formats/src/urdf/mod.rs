@@ -19,17 +19,9 @@ use crate::findings::{DYNAMICS, Findings, NO_RANGE};
 use crate::packages::Places;
 use crate::xml::{Source, Xml};
 use crate::{Options, xacro};
-use link::Materials;
+use link::{Materials, Reader};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// State shared by the element readers.
-struct Reader<'p, 'f> {
-    places: Places<'p>,
-    options: &'p Options,
-    materials: Materials,
-    findings: Findings<'f>,
-}
 
 /// Child elements of a robot that are read.
 const READ: [&str; 4] = ["link", "joint", "material", "collision_filter_group"];

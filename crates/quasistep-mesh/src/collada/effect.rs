@@ -1,6 +1,6 @@
 //! Materials of a COLLADA file: the diffuse colour or texture of `profile_COMMON`.
 
-use super::{Dae, Elements, floats};
+use super::document::{Dae, Elements, floats};
 use roxmltree::Node;
 
 /// Colour and texture of a material, if given.

@@ -1,9 +1,9 @@
-//! Meshes of a COLLADA file: sources of numbers, and primitives that index them.
+//! Meshes of a COLLADA file: primitives that index sources of numbers.
 
-use super::{Dae, Elements, at, short};
+use super::document::{Dae, Elements, Source, at, short};
 use crate::frame::Affine;
 use crate::polygon::triangulate;
-use crate::{Fault, Mesh, Want, shown};
+use crate::{Fault, Mesh, Want};
 use quasistep_math::Vec3;
 use roxmltree::Node;
 use std::collections::BTreeMap;
@@ -25,51 +25,6 @@ pub(super) struct Primitives<'a> {
     places: Option<Rc<Source>>,
 }
 
-/// Groups of numbers.
-#[derive(Debug, Default)]
-pub(super) struct Source {
-    values: Vec<f64>,
-    stride: usize,
-    offset: usize,
-}
-
-impl Source {
-    /// Reads the source named by an input; sources are shared.
-    fn read<'a>(input: Node<'a, 'a>, dae: &Dae<'a>) -> Result<Rc<Self>, Fault> {
-        let node = dae.need(input, "source")?;
-        if let Some(known) = dae.sources.borrow().get(&node) {
-            return Ok(known.clone());
-        }
-        let array = node
-            .child("float_array")
-            .ok_or_else(|| at(node, "a source without <float_array> was seen"))?;
-        let accessor = node.child("technique_common").and_then(|t| t.child("accessor"));
-        let number = |name: &str, default: usize| {
-            let word = accessor.and_then(|a| a.attribute(name));
-            word.and_then(|word| word.trim().parse().ok()).unwrap_or(default)
-        };
-        let no_number = |word: &str| at(array, format!("{} is no number", shown(word.as_bytes())));
-        let words = array.text().unwrap_or_default().split_ascii_whitespace();
-        let values = words
-            .map(|word| word.parse().map_err(|_| no_number(word)))
-            .collect::<Result<_, _>>()?;
-        let (stride, offset) = (number("stride", 1).max(1), number("offset", 0));
-        let source = Rc::new(Self { values, stride, offset });
-        dae.sources.borrow_mut().insert(node, source.clone());
-        Ok(source)
-    }
-
-    /// Group `k` with `N` numbers, if it exists.
-    fn group<const N: usize>(&self, k: u32) -> Option<[f64; N]> {
-        let start = self.stride.saturating_mul(k as usize).saturating_add(self.offset);
-        self.values.get(start..)?.first_chunk().copied()
-    }
-
-    fn position(&self, k: u32) -> Vec3 {
-        self.group(k).map_or(Vec3::ZERO, Vec3::from)
-    }
-}
-
 impl<'a> Geometry<'a> {
     pub fn read(node: Node<'a, 'a>, dae: &Dae<'a>, want: Want) -> Result<Self, Fault> {
         let mut geometry = Self { positions: Rc::default(), primitives: Vec::new() };
@@ -80,7 +35,7 @@ impl<'a> Geometry<'a> {
             .elements("input")
             .find(|input| input.attribute("semantic") == Some("POSITION"))
             .ok_or_else(|| at(vertices, "an input POSITION is missing"))?;
-        geometry.positions = Source::read(input, dae)?;
+        geometry.positions = dae.source(input)?;
         for primitives in mesh.children().filter(Node::is_element) {
             let kind = primitives.tag_name().name();
             if matches!(kind, "triangles" | "polylist" | "polygons" | "tristrips" | "trifans") {
@@ -123,7 +78,7 @@ impl<'a> Primitives<'a> {
             find("VERTEX").ok_or_else(|| at(node, format!("<{kind}> has no input VERTEX")))?;
         let vertex = offset(vertex)?;
         let place = find("TEXCOORD").filter(|_| want == Want::Looks);
-        let places = place.map(|input| Source::read(input, dae)).transpose()?;
+        let places = place.map(|input| dae.source(input)).transpose()?;
         let place = place.map(offset).transpose()?;
         let corners = |p: Node<'a, 'a>| -> Result<Vec<(u32, u32)>, Fault> {
             let indices = whole_numbers(p)?;

@@ -3,27 +3,19 @@
 //! There is no maintained library for it. `roxmltree` refuses document types, and thereby entities
 //! of every kind.
 
+mod document;
 mod effect;
 mod geometry;
 
 use crate::frame::Affine;
 use crate::open::Opener;
 use crate::{Fault, MAX_DEPTH, MAX_NODES, Mesh, Want};
+use document::{Dae, Elements, at, floats};
 use effect::Look;
-use geometry::{Geometry, Source};
+use geometry::Geometry;
 use quasistep_math::{Mat3, Quat, Vec3};
 use roxmltree::Node;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-
-/// The document, and its elements by id.
-struct Dae<'a> {
-    by_id: BTreeMap<&'a str, Node<'a, 'a>>,
-    root: Node<'a, 'a>,
-    /// Sources read so far.
-    sources: RefCell<BTreeMap<Node<'a, 'a>, Rc<Source>>>,
-}
 
 pub(crate) fn read(bytes: &[u8], want: Want, open: &mut Opener<'_>) -> Result<Mesh, Fault> {
     let text = String::from_utf8_lossy(bytes);
@@ -35,8 +27,7 @@ pub(crate) fn read(bytes: &[u8], want: Want, open: &mut Opener<'_>) -> Result<Me
         let seen = root.tag_name().name();
         return Err(at(root, format!("<{seen}> was seen; the root of a .dae file is <COLLADA>")));
     }
-    let named = root.descendants().filter_map(|node| Some((node.attribute("id")?, node)));
-    let dae = Dae { by_id: named.collect(), root, sources: RefCell::default() };
+    let dae = Dae::new(root);
     let mut reader = Reader {
         dae: &dae,
         want,
@@ -164,35 +155,6 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-impl<'a> Dae<'a> {
-    /// Length of the file's unit, in m.
-    fn unit(&self) -> Result<f64, Fault> {
-        let unit = self.root.child("asset").and_then(|asset| asset.child("unit"));
-        let Some((unit, word)) = unit.and_then(|unit| Some((unit, unit.attribute("meter")?)))
-        else {
-            return Ok(1.0);
-        };
-        let metre: f64 = word.trim().parse().unwrap_or(f64::NAN);
-        if metre > 0.0 && metre.is_finite() {
-            Ok(metre)
-        } else {
-            Err(at(unit, format!("meter=\"{word}\" was seen; it must be > 0")))
-        }
-    }
-
-    /// Element to which an attribute `#id` of a node refers.
-    fn target(&self, node: Node<'a, 'a>, attribute: &str) -> Option<Node<'a, 'a>> {
-        self.by_id.get(node.attribute(attribute)?.strip_prefix('#')?).copied()
-    }
-
-    fn need(&self, node: Node<'a, 'a>, attribute: &str) -> Result<Node<'a, 'a>, Fault> {
-        self.target(node, attribute).ok_or_else(|| {
-            let (tag, value) = (node.tag_name().name(), node.attribute(attribute).unwrap_or(""));
-            at(node, format!("{attribute}=\"{value}\" was seen in <{tag}>; it must be # and the id of something in this file"))
-        })
-    }
-}
-
 /// Transform given by an element; `None` if it is not a transform.
 fn transform(node: Node<'_, '_>) -> Result<Option<Affine>, Fault> {
     Ok(Some(match node.tag_name().name() {
@@ -218,50 +180,4 @@ fn transform(node: Node<'_, '_>) -> Result<Option<Affine>, Fault> {
 fn matrix(node: Node<'_, '_>) -> Result<Affine, Fault> {
     let m: [f64; 16] = floats(node)?;
     Ok(Affine::from_rows([0, 4, 8].map(|i| [m[i], m[i + 1], m[i + 2], m[i + 3]])))
-}
-
-/// Exactly `N` numbers in an element.
-fn floats<const N: usize>(node: Node<'_, '_>) -> Result<[f64; N], Fault> {
-    let values: Option<Vec<f64>> = node
-        .text()
-        .unwrap_or_default()
-        .split_ascii_whitespace()
-        .map(|word| word.parse().ok())
-        .collect();
-    values.and_then(|values| values.try_into().ok()).ok_or_else(|| {
-        at(
-            node,
-            format!("<{}> holds `{}`; {N} numbers are needed", node.tag_name().name(), short(node)),
-        )
-    })
-}
-
-/// Beginning of an element's text, for messages.
-fn short(node: Node<'_, '_>) -> String {
-    node.text().unwrap_or_default().trim().chars().take(40).collect()
-}
-
-fn at(node: Node<'_, '_>, message: impl Into<String>) -> Fault {
-    Fault::line(node.document().text_pos_at(node.range().start).row as usize, message)
-}
-
-/// Access to child elements by tag, ignoring namespaces.
-trait Elements<'a>: Sized {
-    fn has_tag_name_of(&self, tag: &str) -> bool;
-    fn elements(&self, tag: &'static str) -> impl Iterator<Item = Self>;
-    fn child(&self, tag: &'static str) -> Option<Self>;
-}
-
-impl<'a> Elements<'a> for Node<'a, 'a> {
-    fn has_tag_name_of(&self, tag: &str) -> bool {
-        self.is_element() && self.tag_name().name() == tag
-    }
-
-    fn elements(&self, tag: &'static str) -> impl Iterator<Item = Self> {
-        self.children().filter(move |node| node.has_tag_name_of(tag))
-    }
-
-    fn child(&self, tag: &'static str) -> Option<Self> {
-        self.elements(tag).next()
-    }
 }

@@ -5,48 +5,21 @@
 #![allow(non_snake_case)] // letters of MpcNote
 
 mod plots;
+mod results;
 mod table;
 
 pub(crate) use plots::step_axis;
 pub use quasistep_control::{FileFormat, Integers};
+pub use results::LoopRun;
 
 use quasistep_control::{
-    Bounds, ClosedLoop, Cost, Dynamics, Hardness, Limits, LoopContact, LoopError, LoopStep,
-    MpcSettings, Outlook, PlanStatus, Search, Task,
+    Bounds, ClosedLoop, Cost, Dynamics, Hardness, Limits, LoopError, LoopStep, MpcSettings,
+    Outlook, Search, Task,
 };
-use quasistep_record::{Finish, Recording};
+use quasistep_record::Finish;
 use quasistep_scene::{ControlModel, ControlSection, Scene};
+use results::Slots;
 use std::ops::ControlFlow;
-
-/// Results of a closed loop that has ended.
-#[derive(Clone, Debug)]
-pub struct LoopRun {
-    /// All steps, from step 0.
-    pub steps: Vec<LoopStep>,
-    /// CPU time of each step, in ns, for measuring, planning and moving.
-    pub cpu_ns: Vec<u64>,
-    /// Positions and velocities after the last step.
-    pub x_end: Vec<f64>,
-    /// Recording of the scene's motion.
-    pub recording: Recording,
-    /// Error that ended the loop early.
-    pub stopped: Option<LoopError>,
-    /// Names of the dofs, in the order of the state.
-    pub dofs: Vec<String>,
-    /// Names of the driven dofs, in the order of the inputs.
-    pub inputs: Vec<String>,
-    /// Names of the bodies of each contact in `mpc.csv`.
-    pub contacts: Vec<[String; 2]>,
-    /// Goal state; for a trajectory, its last state.
-    pub goal: Vec<f64>,
-    /// Goal states from the start on; the last one is repeated.
-    pub trajectory: Vec<Vec<f64>>,
-    /// True for entries of the state whose distance from the goal has a cost.
-    pub weighed: Vec<bool>,
-    /// Duration of a step, in s.
-    pub time_step: f64,
-    slots: table::Slots,
-}
 
 /// The control task that a section describes.
 pub fn task(section: &ControlSection) -> Task {
@@ -154,7 +127,7 @@ pub fn run(
         trajectory,
         weighed,
         time_step: section.time_step,
-        slots: table::Slots::default(),
+        slots: Slots::default(),
     };
     for _ in 0..section.steps {
         let began = clock();
@@ -182,72 +155,11 @@ pub fn run(
         }
     }
     run.x_end = control.x();
-    run.slots = table::Slots::of(&run.steps);
+    run.slots = Slots::of(&run.steps);
     let geoms = scene.system.geoms();
     let body = |geom: usize| scene.system.model().body(geoms[geom].body).name.clone();
     run.contacts = run.slots.pairs().map(|(a, b)| [body(a), body(b)]).collect();
     Ok(run)
-}
-
-impl LoopRun {
-    /// Number of steps with a plan that is proven optimal.
-    pub fn proven(&self) -> usize {
-        self.steps.iter().filter(|s| s.plan.status == PlanStatus::Optimal).count()
-    }
-
-    /// Costs of the plans, the first at step 0.
-    pub fn costs(&self) -> Vec<f64> {
-        self.steps.iter().map(|s| s.plan.cost).collect()
-    }
-
-    /// Largest optimality gap of all plans.
-    pub fn worst_gap(&self) -> f64 {
-        self.steps.iter().fold(0.0, |m, s| m.max(s.plan.gap()))
-    }
-
-    /// Largest prediction error of a planned first step, in m or rad.
-    pub fn worst_prediction_error(&self) -> f64 {
-        self.steps.iter().fold(0.0, |m, s| m.max(s.prediction_error()))
-    }
-
-    /// Median and largest number of nodes of a search.
-    pub fn nodes(&self) -> (u64, u64) {
-        let mut nodes: Vec<u64> = self.steps.iter().map(|s| s.plan.nodes).collect();
-        nodes.sort_unstable();
-        (at_share(&nodes, 0.5), nodes.last().copied().unwrap_or(0))
-    }
-
-    /// Median and 99th percentile of the CPU time of a step, in ms.
-    pub fn cpu_ms(&self) -> (f64, f64) {
-        let mut ns = self.cpu_ns.clone();
-        ns.sort_unstable();
-        (at_share(&ns, 0.5) as f64 * 1e-6, at_share(&ns, 0.99) as f64 * 1e-6)
-    }
-
-    /// Normal impulses of contact `contact` of `mpc.csv`, from 0, one per step, in N·s.
-    pub fn normal_impulses(&self, contact: usize) -> Vec<f64> {
-        self.slots.column(&self.steps, contact, |c| c.normal)
-    }
-
-    /// Friction impulses of a contact, one per step, in N·s: signed along the tangent of a planar
-    /// contact, otherwise magnitudes.
-    pub fn friction_impulses(&self, contact: usize) -> Vec<f64> {
-        self.slots.column(&self.steps, contact, friction)
-    }
-}
-
-/// Quantile of a sorted list; 0 for an empty list.
-fn at_share(sorted: &[u64], share: f64) -> u64 {
-    let place = (share * sorted.len() as f64) as usize;
-    sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0)
-}
-
-fn friction(contact: &LoopContact) -> f64 {
-    match contact.tangents[..] {
-        [] => 0.0,
-        [plus, minus] => plus - minus,
-        _ => (contact.impulse_W - contact.at.n_AB_W * contact.normal).norm(),
-    }
 }
 
 fn diagonal(values: &[f64]) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! Plots of a closed loop, as in MpcNote Figures 2 to 4.
 
-use super::LoopRun;
+use super::results::LoopRun;
 use quasistep_view::plot::{Axis, Figure, Line, Marker, PALETTE, Panel, Series};
 
 /// Largest number of curves in a panel; more would not be readable.

@@ -1,58 +1,9 @@
 //! Table `mpc.csv`: one row per step, with the names of MpcNote.
 
-use super::LoopRun;
-use quasistep_control::{LoopContact, LoopStep};
+use super::results::{LoopRun, keyed};
+use quasistep_control::LoopContact;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-/// Column slots for contacts that appear and disappear: one slot per pair of shapes and point of
-/// the pair.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Slots {
-    /// Slots: `(geom_a, geom_b, number within the pair)` → number of tangential impulses.
-    tangents: BTreeMap<(usize, usize, usize), usize>,
-}
-
-impl Slots {
-    pub fn of(steps: &[LoopStep]) -> Self {
-        let mut slots = Self::default();
-        for step in steps {
-            for (key, contact) in keyed(&step.contacts) {
-                let n = slots.tangents.entry(key).or_default();
-                *n = (*n).max(contact.tangents.len());
-            }
-        }
-        slots
-    }
-
-    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.tangents.keys().map(|&(a, b, _)| (a, b))
-    }
-
-    /// One quantity of a slot over all steps; zero where the contact does not exist.
-    pub fn column(
-        &self,
-        steps: &[LoopStep],
-        slot: usize,
-        read: impl Fn(&LoopContact) -> f64,
-    ) -> Vec<f64> {
-        let Some(&wanted) = self.tangents.keys().nth(slot) else { return Vec::new() };
-        let at = |step: &LoopStep| {
-            keyed(&step.contacts).find(|(key, _)| *key == wanted).map_or(0.0, |(_, c)| read(c))
-        };
-        steps.iter().map(at).collect()
-    }
-}
-
-/// Contacts with their slots. Contacts are sorted by pair.
-fn keyed(contacts: &[LoopContact]) -> impl Iterator<Item = ((usize, usize, usize), &LoopContact)> {
-    let mut last = (usize::MAX, usize::MAX, 0);
-    contacts.iter().map(move |c| {
-        let (a, b) = (c.at.geom_a, c.at.geom_b);
-        last = if (last.0, last.1) == (a, b) { (a, b, last.2 + 1) } else { (a, b, 0) };
-        (last, c)
-    })
-}
 
 impl LoopRun {
     /// Columns of `mpc.csv`: name and description, with the letters of MpcNote.

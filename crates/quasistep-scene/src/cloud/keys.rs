@@ -4,9 +4,8 @@ use super::gather::{FilePoints, Options};
 use super::mass::Spread;
 use super::place::{Move, Up, extent};
 use super::report::CloudReport;
-use super::{file, look, sampled, sieve};
-use crate::document::At;
-use crate::shapes::pose;
+use super::{file, look, sieve};
+use crate::document::{At, pose};
 use quasistep_formats::SceneError;
 use quasistep_formats::mesh;
 use quasistep_geometry::{Choice, PointCloud};
@@ -48,11 +47,14 @@ pub(crate) struct Loaded {
     pub report: CloudReport,
 }
 
+/// Reader of `sample:`, points that do not come from a file.
+type Sample = fn(&At<'_>, &Path) -> Result<FilePoints, SceneError>;
+
 /// Reads `cloud: path` or `cloud: {file: path, …}`. Paths are relative to `dir`, or to the current
 /// folder if they come from the command line.
-pub(crate) fn read(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
+pub(crate) fn read(at: &At<'_>, dir: &Path, sample: Sample) -> Result<Loaded, SceneError> {
     if at.is_map() {
-        return read_map(at, dir);
+        return read_map(at, dir, sample);
     }
     at.text().map_err(|_| {
         at.error(format!("{} was seen; give a path, or a mapping with `file`", at.seen()))
@@ -70,7 +72,7 @@ struct Wanted {
     spread: Spread,
 }
 
-fn read_map(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
+fn read_map(at: &At<'_>, dir: &Path, sample: Sample) -> Result<Loaded, SceneError> {
     let map = at.map(&KEYS)?;
     let normals =
         map.get("normals").map_or(Ok(true), |at| at.word(&[("file", true), ("none", false)]))?;
@@ -107,7 +109,7 @@ fn read_map(at: &At<'_>, dir: &Path) -> Result<Loaded, SceneError> {
     let options = Options { normals, drop_invalid };
     let (path, found) = match (map.get("file"), map.get("sample")) {
         (Some(file), None) => open(file, dir, options)?,
-        (None, Some(at)) => (PathBuf::from("its sample"), sampled::read(at, dir)?),
+        (None, Some(at)) => (PathBuf::from("its sample"), sample(at, dir)?),
         (None, None) => return Err(at.error("`file` is missing; give it, or `sample`")),
         (Some(_), Some(at)) => {
             return Err(at.error("`file` and `sample` were seen; give one of them"));

@@ -16,11 +16,11 @@ mod npy;
 mod pcd;
 mod place;
 mod report;
-mod sampled;
 mod sieve;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use gather::{FilePoints, MOST_POINTS};
 pub(crate) use keys::{Loaded, read};
 pub(crate) use mass::{Spread, unit_mass};
 pub use report::CloudReport;

@@ -4,8 +4,8 @@
 //! most of their pairs; all others get those of most pairs that move. Pairs with other coefficients
 //! are listed explicitly.
 
-use super::Writer;
 use super::element::Element;
+use super::writer::Writer;
 use quasistep::{Patch, System};
 use quasistep_geometry::Shape;
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! XML output: indented elements with attributes.
 
+use quasistep_math::Pose;
 use std::fmt::Write as _;
 
 /// An element of an XML file.
@@ -15,8 +16,14 @@ impl Element {
         Self { tag, attributes: Vec::new(), children: Vec::new() }
     }
 
-    pub fn tag(&self) -> &'static str {
-        self.tag
+    pub fn is_body(&self) -> bool {
+        self.tag == "body"
+    }
+
+    /// False for a section without children.
+    pub fn is_whole(&self) -> bool {
+        let sections = ["asset", "contact", "tendon", "equality", "actuator"];
+        !(self.children.is_empty() && sections.contains(&self.tag))
     }
 
     /// Adds an attribute.
@@ -57,4 +64,9 @@ impl Element {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}
+
+/// Adds a pose to an element.
+pub(super) fn placed(element: Element, X: &Pose) -> Element {
+    element.numbers("pos", X.translation.to_array()).numbers("quat", X.rotation.to_array())
 }

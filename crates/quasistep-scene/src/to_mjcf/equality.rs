@@ -1,7 +1,6 @@
 //! Loop closures, couplings and mimic joints as `<equality>`.
 
-use super::element::Element;
-use super::placed;
+use super::element::{Element, placed};
 use quasistep::{Constraint, ConstraintKind, System};
 
 /// Adds the sites used by frame constraints to the elements of their bodies.

@@ -7,15 +7,16 @@
 mod contact;
 mod element;
 mod equality;
+mod writer;
 
 use crate::scene::Scene;
 use contact::Contacts;
-use element::Element;
-use quasistep::{DampingOn, Role, StepInput, System};
+use element::{Element, placed};
+use quasistep::{DampingOn, Role, StepInput};
 use quasistep_geometry::Shape;
 use quasistep_math::Pose;
 use quasistep_model::{Body, BodyInertia, JointKind, Model, WORLD};
-use std::collections::BTreeMap;
+use writer::Writer;
 
 /// Largest time step of the file, in s: MuJoCo's default, because its motion is dynamic.
 const LONGEST_STEP: f64 = 0.002;
@@ -38,7 +39,7 @@ pub struct Converted {
 impl Scene {
     /// Writes this scene as an MJCF file.
     pub fn to_mjcf(&self) -> Converted {
-        let mut writer = Writer { scene: self, system: &self.system, lost: BTreeMap::new() };
+        let mut writer = Writer::new(self);
         let root = writer.root();
         let mut text = String::new();
         root.write(0, &mut text);
@@ -46,26 +47,7 @@ impl Scene {
     }
 }
 
-struct Writer<'s> {
-    scene: &'s Scene,
-    system: &'s System,
-    /// Names of things that cannot be represented, by message.
-    lost: BTreeMap<&'static str, Vec<String>>,
-}
-
 impl Writer<'_> {
-    fn lose(&mut self, what: &'static str, name: &str) {
-        self.lost.entry(what).or_default().push(name.to_owned());
-    }
-
-    fn lost(&self) -> Vec<String> {
-        let words = |(what, names): (&&str, &Vec<String>)| {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            format!("{}: {what}", quasistep_formats::list_some(&names))
-        };
-        self.lost.iter().map(words).collect()
-    }
-
     fn root(&mut self) -> Element {
         let params = &self.scene.params;
         let cone = match params.formulation.cone {
@@ -220,19 +202,6 @@ impl Writer<'_> {
 
     fn time_step(&self) -> f64 {
         self.scene.params.time_step.min(LONGEST_STEP)
-    }
-
-    /// True if a joint between the world and this body can move.
-    fn moves(&self, index: usize) -> bool {
-        let model = self.system.model();
-        let mut at = index;
-        while at != WORLD {
-            if model.body(at).joint != JointKind::Fixed {
-                return true;
-            }
-            at = model.body(at).parent;
-        }
-        false
     }
 
     fn start_pose(&self, index: usize) -> Pose {
@@ -426,21 +395,4 @@ fn inertial(inertia: &BodyInertia, moves: bool) -> Option<Element> {
     let moments = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].map(|(r, c)| I.rows[r][c]);
     let own = own.numbers("pos", inertia.com.to_array()).with("mass", inertia.mass);
     Some(own.numbers("fullinertia", moments))
-}
-
-/// Adds a pose to an element.
-fn placed(element: Element, X: &Pose) -> Element {
-    element.numbers("pos", X.translation.to_array()).numbers("quat", X.rotation.to_array())
-}
-
-impl Element {
-    fn is_body(&self) -> bool {
-        self.tag() == "body"
-    }
-
-    /// False for a section without children.
-    fn is_whole(&self) -> bool {
-        let sections = ["asset", "contact", "tendon", "equality", "actuator"];
-        !(self.children.is_empty() && sections.contains(&self.tag()))
-    }
 }

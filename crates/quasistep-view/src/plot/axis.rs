@@ -1,6 +1,6 @@
 //! Ranges and ticks of axes.
 
-use super::{Axis, Scale};
+use super::figure::{Axis, Scale};
 
 /// An axis mapped to a range of pixels.
 pub(super) struct Laid {

@@ -1,7 +1,7 @@
 //! Renders figures as SVG text.
 
 use super::axis::{Laid, range};
-use super::{Color, Figure, Line, Mark, Marker, PALETTE, Panel, Series};
+use super::figure::{Color, Figure, Line, Mark, Marker, PALETTE, Panel, Series};
 use std::fmt::Write as _;
 
 /// Font size of labels and legends, in px.

@@ -1,11 +1,11 @@
 //! Renders a frame to pixels: lighting, shadows, planes, arrows.
 
 use super::mesh::{Triangle, arc, arrow, triangles};
+use super::options::{Camera, StillOptions};
 use super::raster::{Sample, View};
-use super::{Camera, StillOptions, is_drawn};
 use crate::bounds::{Bounds, bounds};
 use quasistep_math::{Pose, Quat, Vec3};
-use quasistep_record::{Contact, DrawnGeometry, Mode, Recording};
+use quasistep_record::{Contact, DrawnGeometry, DrawnShape, Mode, Recording, ShapeRole};
 
 /// Samples per pixel along each axis.
 const FINE: usize = 2;
@@ -52,6 +52,19 @@ pub(super) fn picture(
     let light = Light::new(&world);
     let samples = shade(&world, &view, &light);
     average(&samples, width, height)
+}
+
+/// True if a shape is drawn. With `collision`, collision shapes are drawn instead of visual ones.
+/// Bodies without visual shapes always show collision shapes.
+fn is_drawn(r: &Recording, shape: &DrawnShape, collision: bool) -> bool {
+    match shape.role {
+        ShapeRole::Both => true,
+        ShapeRole::Visual => !collision,
+        ShapeRole::Collision => {
+            let looks = |s: &DrawnShape| s.body == shape.body && s.role != ShapeRole::Collision;
+            collision || !r.shapes.iter().any(looks)
+        }
+    }
 }
 
 fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {

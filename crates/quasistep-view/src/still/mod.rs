@@ -6,65 +6,12 @@
 
 mod draw;
 mod mesh;
+mod options;
 mod raster;
 
 use crate::ViewError;
-use crate::bounds::bounds;
-use quasistep_math::Vec3;
-use quasistep_record::{DrawnShape, Recording, ShapeRole};
-
-/// Camera of a still; world frame, m, rad.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Camera {
-    /// Position of the eye, in m.
-    pub eye: Vec3,
-    /// The point shown in the middle of the picture, in m.
-    pub target: Vec3,
-    /// Up direction of the picture; made orthogonal to the line of sight.
-    pub up: Vec3,
-    /// Full vertical angle of view, in rad, > 0 and < π.
-    pub fov_y: f64,
-}
-
-impl Camera {
-    /// A camera that looks along `direction` at the moving bodies of a recording, from the distance
-    /// at which all are visible. `aspect` is width over height. z is up, or y if looking along z.
-    pub fn fit(recording: &Recording, direction: Vec3, aspect: f64) -> Self {
-        let bounds = bounds(recording);
-        let forward = direction.try_normalize().unwrap_or(Vec3::new(-0.5, 0.7, -0.45));
-        let up = if forward.x.hypot(forward.y) < 1e-6 { Vec3::Y } else { Vec3::Z };
-        let fov_y = 0.6_f64;
-        let right = forward.cross(up).try_normalize().unwrap_or(Vec3::X);
-        // leave 5 % of the picture free at each side
-        let tangent = 0.9 * (0.5 * fov_y).tan();
-        let axes = [right, right.cross(forward), forward];
-        let distance = bounds.distance(axes, [tangent * aspect.max(1e-3), tangent]);
-        Self { eye: bounds.center - forward * distance, target: bounds.center, up, fov_y }
-    }
-
-    /// A camera from the front, right and above, as the page's initial view.
-    pub fn isometric(recording: &Recording, aspect: f64) -> Self {
-        Self::fit(recording, Vec3::new(-0.55, 0.75, -0.42), aspect)
-    }
-}
-
-/// Options of a still.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StillOptions {
-    /// Draw contact points and force arrows.
-    pub contacts: bool,
-    /// Length of force arrows, in m/N; with `None` the largest force of the run is a quarter of the
-    /// scene's radius long.
-    pub force_scale: Option<f64>,
-    /// Draw collision shapes instead of visual shapes.
-    pub collision: bool,
-}
-
-impl Default for StillOptions {
-    fn default() -> Self {
-        Self { contacts: true, force_scale: None, collision: false }
-    }
-}
+pub use options::{Camera, StillOptions};
+use quasistep_record::Recording;
 
 /// Renders frame `frame` of a recording; returns the bytes of a PNG.
 ///
@@ -140,19 +87,6 @@ fn pixels(
     }
     recording.check().map_err(ViewError::Recording)?;
     Ok(draw::picture(recording, frame, camera, [width as usize, height as usize], options))
-}
-
-/// True if a shape is drawn. With `collision`, collision shapes are drawn instead of visual ones.
-/// Bodies without visual shapes always show collision shapes.
-fn is_drawn(r: &Recording, shape: &DrawnShape, collision: bool) -> bool {
-    match shape.role {
-        ShapeRole::Both => true,
-        ShapeRole::Visual => !collision,
-        ShapeRole::Collision => {
-            let looks = |s: &DrawnShape| s.body == shape.body && s.role != ShapeRole::Collision;
-            collision || !r.shapes.iter().any(looks)
-        }
-    }
 }
 
 fn encode(rgb: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
