@@ -245,6 +245,26 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
             scene.params.max_overlap
         );
     }
+    print_model_errors(scene, tally);
+    if tally.saturated_steps() > 0 {
+        let steps = counted(tally.saturated_steps(), "step", "steps");
+        say!("  effort limits were reached in {steps}");
+    }
+    if scene.params.uniqueness {
+        for (what, a) in [("motion", tally.motions()), ("forces", tally.forces())] {
+            say!(
+                "  {what}: unique in {} steps, not in {}, too close to call in {}",
+                a.unique,
+                a.many,
+                a.undecided
+            );
+        }
+    }
+    print_fallbacks(scene, tally);
+}
+
+/// Prints what the friction law and the relaxation add to the motion.
+fn print_model_errors(scene: &Scene, tally: &Tally) {
     let name = |body: u32| &scene.system.model().body(body as usize).name;
     let drags: Vec<_> = tally.drags().collect();
     if let Some(most) = drags.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {
@@ -278,20 +298,10 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
             "  `{a}` and `{b}` push with {force:.1e} N across a gap, for convex friction forbids them to slide{others}; --friction exact lets them"
         );
     }
-    if tally.saturated_steps() > 0 {
-        let steps = counted(tally.saturated_steps(), "step", "steps");
-        say!("  effort limits were reached in {steps}");
-    }
-    if scene.params.uniqueness {
-        for (what, a) in [("motion", tally.motions()), ("forces", tally.forces())] {
-            say!(
-                "  {what}: unique in {} steps, not in {}, too close to call in {}",
-                a.unique,
-                a.many,
-                a.undecided
-            );
-        }
-    }
+}
+
+/// Prints how many steps a fallback answered.
+fn print_fallbacks(scene: &Scene, tally: &Tally) {
     let eased = tally.without_recovery();
     if eased > 0 {
         say!(

@@ -24,13 +24,7 @@ pub fn summary(
     for stage in Stage::ALL {
         stage_us.insert(stage.name().into(), spread(tally.stage_us(stage)));
     }
-    let params = &scene.params;
     let name = |body: u32| &scene.system.model().body(body as usize).name;
-    let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
-    let word =
-        |key: &str| words.get(key).map(|w| w.parse().map_or_else(|_| json!(w), Value::Number));
-    let newton =
-        tally.coulomb_steps(CoulombMethod::WarmNewton) + tally.coulomb_steps(CoulombMethod::Newton);
     json!({
         "scene": scene.name,
         "title": scene.title,
@@ -38,29 +32,7 @@ pub fn summary(
         "finished": stopped.is_none(),
         "stopped": stopped,
         "end_s": end,
-        "parameters": {
-            "step_size_s": params.time_step,
-            "duration_s": scene.duration,
-            "friction": word("friction"),
-            "motion": word("motion"),
-            "relaxation": word("relaxation"),
-            "cone": word("cone"),
-            "fallback": word("fallback"),
-            "fallback_stiffness_N_per_m": params.fallback_stiffness,
-            "inertia": word("inertia"),
-            "integration": word("integration"),
-            "accuracy": params.accuracy,
-            "work_limit": params.work_limit,
-            "passive_mass_scale": params.passive_mass_scale,
-            "tangents": word("tangents"),
-            "rotations": word("rotations"),
-            "contact_margin_m": bound(params.contact_margin),
-            "max_overlap_m": bound(params.max_overlap),
-            "substeps": word("substeps"),
-            "max_recovery_speed_m_per_s": bound(params.max_recovery_speed),
-            "gravity_m_per_s2": params.gravity,
-            "slip_speed_threshold_m_per_s": SLIP_SPEED_THRESHOLD,
-        },
+        "parameters": parameters(scene),
         "clouds": scene.clouds.iter().map(cloud).collect::<Vec<_>>(),
         "dofs": scene.system.model().n_v(),
         "steps": tally.steps(),
@@ -87,24 +59,8 @@ pub fn summary(
             "complementarity_J": worst.complementarity,
             "constraint_m": worst.constraint,
         },
-        "solver": {
-            "solved": tally.steps(),
-            "not_solved": usize::from(stopped.is_some()),
-            "impulses_not_smallest_norm": tally.not_smallest_norm(),
-            "restarts": tally.restarts(),
-            "fallbacks": tally.fallbacks(),
-            "coulomb": {
-                "newton": newton,
-                "fixed_point": tally.coulomb_steps(CoulombMethod::FixedPoint),
-                "continuation": tally.coulomb_steps(CoulombMethod::Continuation),
-                "lemke": tally.coulomb_steps(CoulombMethod::Lemke),
-                "cases": tally.coulomb_steps(CoulombMethod::Cases),
-                "stand_ins": tally.stand_ins(),
-                "without_recovery": tally.without_recovery(),
-            },
-            "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },
-        },
-        "uniqueness": params.uniqueness.then(|| json!({
+        "solver": solver(tally, stopped.is_some()),
+        "uniqueness": scene.params.uniqueness.then(|| json!({
             "motion": answers(tally.motions()),
             "forces": answers(tally.forces()),
         })),
@@ -118,6 +74,60 @@ pub fn summary(
         "drag_of_weight": tally.drags().map(|drag| {
             json!({"body": name(drag.body), "share": drag.share})
         }).collect::<Vec<_>>(),
+    })
+}
+
+/// Parameters of the step.
+fn parameters(scene: &Scene) -> Value {
+    let params = &scene.params;
+    let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
+    let word =
+        |key: &str| words.get(key).map(|w| w.parse().map_or_else(|_| json!(w), Value::Number));
+    json!({
+        "step_size_s": params.time_step,
+        "duration_s": scene.duration,
+        "friction": word("friction"),
+        "motion": word("motion"),
+        "relaxation": word("relaxation"),
+        "cone": word("cone"),
+        "fallback": word("fallback"),
+        "fallback_stiffness_N_per_m": params.fallback_stiffness,
+        "inertia": word("inertia"),
+        "integration": word("integration"),
+        "accuracy": params.accuracy,
+        "work_limit": params.work_limit,
+        "passive_mass_scale": params.passive_mass_scale,
+        "tangents": word("tangents"),
+        "rotations": word("rotations"),
+        "contact_margin_m": bound(params.contact_margin),
+        "max_overlap_m": bound(params.max_overlap),
+        "substeps": word("substeps"),
+        "max_recovery_speed_m_per_s": bound(params.max_recovery_speed),
+        "gravity_m_per_s2": params.gravity,
+        "slip_speed_threshold_m_per_s": SLIP_SPEED_THRESHOLD,
+    })
+}
+
+/// How the solver fared; `failed` if the last step was not solved.
+fn solver(tally: &Tally, failed: bool) -> Value {
+    let newton =
+        tally.coulomb_steps(CoulombMethod::WarmNewton) + tally.coulomb_steps(CoulombMethod::Newton);
+    json!({
+        "solved": tally.steps(),
+        "not_solved": usize::from(failed),
+        "impulses_not_smallest_norm": tally.not_smallest_norm(),
+        "restarts": tally.restarts(),
+        "fallbacks": tally.fallbacks(),
+        "coulomb": {
+            "newton": newton,
+            "fixed_point": tally.coulomb_steps(CoulombMethod::FixedPoint),
+            "continuation": tally.coulomb_steps(CoulombMethod::Continuation),
+            "lemke": tally.coulomb_steps(CoulombMethod::Lemke),
+            "cases": tally.coulomb_steps(CoulombMethod::Cases),
+            "stand_ins": tally.stand_ins(),
+            "without_recovery": tally.without_recovery(),
+        },
+        "iterations": { "mean": tally.mean_iterations(), "max": tally.most_iterations() },
     })
 }
 

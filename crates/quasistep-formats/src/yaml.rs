@@ -45,6 +45,30 @@ impl Open {
         let node = Node { tag: word(tag), ..Node::new(kind, line) };
         Self { node, pending: None, keys: BTreeSet::new() }
     }
+
+    /// Adds an item, a key, or the value of a key. The error is the key and what is wrong.
+    fn push(&mut self, mut done: Node, line: usize) -> Result<(), (String, &'static str)> {
+        match &mut self.node.kind {
+            Kind::List(items) => items.push(done),
+            Kind::Map(entries) => {
+                if let Some((key, key_line)) = self.pending.take() {
+                    // report a block at the line of its key, where users look for it
+                    done.line = key_line;
+                    entries.push((key, done));
+                    return Ok(());
+                }
+                let Kind::Scalar(text) = done.kind else {
+                    return Err((String::new(), "a key that is no plain word was seen"));
+                };
+                if !self.keys.insert(text.clone()) {
+                    return Err((text, "the key is given twice; keep one"));
+                }
+                self.pending = Some((text, line));
+            }
+            Kind::Scalar(_) => {}
+        }
+        Ok(())
+    }
 }
 
 /// A node with its dotted key and file: the position of a reader in the document.
@@ -110,7 +134,7 @@ impl Node {
             if n_values > MAX_VALUES {
                 return fail(line, "", format!("more than {MAX_VALUES} keys and values were seen"));
             }
-            let mut done = match event {
+            let done = match event {
                 Event::Scalar(value, .., tag) => {
                     Node { tag: word(tag), ..Node::new(Kind::Scalar(value.into_owned()), line) }
                 }
@@ -142,28 +166,12 @@ impl Node {
                 }
                 _ => continue,
             };
-            let Some(Open { node: parent, pending, keys }) = open.last_mut() else {
+            let Some(parent) = open.last_mut() else {
                 root = Some(done);
                 continue;
             };
-            match &mut parent.kind {
-                Kind::List(items) => items.push(done),
-                Kind::Map(entries) => {
-                    if let Some((key, key_line)) = pending.take() {
-                        // report a block at the line of its key, where users look for it
-                        done.line = key_line;
-                        entries.push((key, done));
-                        continue;
-                    }
-                    let Kind::Scalar(text) = done.kind else {
-                        return fail(line, "", "a key that is no plain word was seen".into());
-                    };
-                    if !keys.insert(text.clone()) {
-                        return fail(line, &text, "the key is given twice; keep one".into());
-                    }
-                    *pending = Some((text, line));
-                }
-                Kind::Scalar(_) => {}
+            if let Err((key, why)) = parent.push(done, line) {
+                return fail(line, &key, why.into());
             }
         }
         match root {

@@ -363,20 +363,7 @@ pub(crate) fn unpack(
     let [a, b, shape_a, shape_b, feature, mode] = columns(|| from.words(total))?;
     let [p, normal, force, roll] = columns(|| from.reals(digits, per(total, 3)))?;
     let [phi, phi_next, normal_force, spin, mu] = columns(|| from.reals(digits, total))?;
-    let said: Answers = match from.rest() {
-        [] => Answers::default(),
-        text => serde_json::from_slice(text).map_err(|e| format!("uniqueness: {e}"))?,
-    };
-    // an answer is stored once and copied to each of its frames: bound the memory of the copies
-    let sizes: Result<Vec<usize>, _> =
-        said.answers.iter().map(|a| serde_json::to_string(a).map(|text| text.len())).collect();
-    let sizes = sizes.map_err(|e| format!("uniqueness: {e}"))?;
-    let copied: usize = said.frames.iter().flatten().filter_map(|k| sizes.get(*k)).sum();
-    if copied as u64 > MOST_BYTES {
-        return Err(format!(
-            "uniqueness: {copied} bytes for all frames; at most {MOST_BYTES} are read"
-        ));
-    }
+    let said = answers(from.rest())?;
     let answer = |i: usize| match said.frames.get(i).copied().flatten() {
         Some(k) => said
             .answers
@@ -426,6 +413,25 @@ pub(crate) fn unpack(
         });
     }
     Ok(frames)
+}
+
+/// Reads the answers about uniqueness. Each is stored once and copied to all of its frames; the
+/// copies' memory is bounded.
+fn answers(text: &[u8]) -> Result<Answers, String> {
+    let said: Answers = match text {
+        [] => Answers::default(),
+        text => serde_json::from_slice(text).map_err(|e| format!("uniqueness: {e}"))?,
+    };
+    let sizes: Result<Vec<usize>, _> =
+        said.answers.iter().map(|a| serde_json::to_string(a).map(|text| text.len())).collect();
+    let sizes = sizes.map_err(|e| format!("uniqueness: {e}"))?;
+    let copied: usize = said.frames.iter().flatten().filter_map(|k| sizes.get(*k)).sum();
+    if copied as u64 > MOST_BYTES {
+        return Err(format!(
+            "uniqueness: {copied} bytes for all frames; at most {MOST_BYTES} are read"
+        ));
+    }
+    Ok(said)
 }
 
 /// Reads `N` consecutive columns of the same kind.

@@ -43,11 +43,58 @@ fn closed_form(h: f64, torque: f64, phi: f64) -> f64 {
     (drive / (inertia + m * mu_spin * mu_spin)).max(0.0)
 }
 
+/// Torque on the ball at a time, in N·m.
+fn torque(t: f64) -> f64 {
+    t.min(1.0)
+}
+
+/// Largest friction torque at the ball's weight, in N·m.
+fn limit() -> f64 {
+    let (m, g, _, mu_spin) = BALL;
+    mu_spin * m * g
+}
+
+/// Comparisons of a run at step `h` with the closed forms and the recording.
+fn rows_of(spin: &Spin, h: f64) -> [Row; 4] {
+    let step = |k: usize| if k == 0 { 0.0 } else { spin.phi[k - 1] };
+    let worst =
+        |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |m: f64, x| m.max(x.abs()));
+    let last = spin.t.len() - 1;
+    let starts = spin.omega.iter().position(|w| *w > 1e-9).unwrap_or(last);
+    let off = (0..spin.t.len()).map(|k| spin.omega[k] - closed_form(h, torque(spin.t[k]), step(k)));
+    let recorded = torsion(h, true).column("phi_m");
+    let off_phi = spin.phi.iter().zip(&recorded).map(|(a, b)| a - b);
+    [
+        Row::new(
+            format!("torque of the first spinning step, h = {h} s (N·m)"),
+            h * (limit() / h).ceil(),
+            torque(spin.t[starts]),
+            "first step above mu_spin m g = 0.4905 N·m",
+        ),
+        Row::new(
+            format!("phi / (mu_spin omega h) in steady spin, h = {h} s"),
+            1.0,
+            spin.phi[last] / (BALL.3 * spin.omega[last] * h),
+            "boundary layer",
+        ),
+        Row::new(
+            format!("largest difference to the closed form, h = {h} s (rad/s)"),
+            0.0,
+            worst(&mut { off }),
+            "every step",
+        ),
+        Row::new(
+            format!("largest difference of phi to the recording, h = {h} s (m)"),
+            0.0,
+            worst(&mut { off_phi }),
+            "crates/quasistep-reproduce/data/torsion",
+        ),
+    ]
+}
+
 /// Regenerates Tracy Fig. 3.
 pub(crate) fn boundary_layer(context: &Context<'_>) -> Result<FigureResult, ReproduceError> {
-    let (m, g, r, mu_spin) = BALL;
-    let limit = mu_spin * m * g;
-    let torque = |t: f64| t.min(1.0);
+    let (m, _, r, mu_spin) = BALL;
     let time = || Axis::linear("t (s)");
     let mut height = Panel::new(time(), Axis::linear("height phi (mm)"));
     let mut friction = Panel::new(time(), Axis::linear("torque (N·m)"));
@@ -59,7 +106,7 @@ pub(crate) fn boundary_layer(context: &Context<'_>) -> Result<FigureResult, Repr
         let spin = Spin::of(&run)?;
         let mm = |values: &[f64]| values.iter().map(|v| 1e3 * v).collect::<Vec<_>>();
         let steady: Vec<f64> = (spin.t.iter())
-            .map(|t| mu_spin * h * h * (torque(*t) - limit).max(0.0) / (0.4 * m * r * r))
+            .map(|t| mu_spin * h * h * (torque(*t) - limit()).max(0.0) / (0.4 * m * r * r))
             .collect();
         height = height
             .series(Series::new(format!("h = {h} s"), &spin.t, &mm(&spin.phi)).color(color))
@@ -74,40 +121,7 @@ pub(crate) fn boundary_layer(context: &Context<'_>) -> Result<FigureResult, Repr
         friction = friction.series(
             Series::new(format!("friction, h = {h} s"), &spin.t, &spin.friction).color(color),
         );
-
-        let step = |k: usize| if k == 0 { 0.0 } else { spin.phi[k - 1] };
-        let worst =
-            |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |m: f64, x| m.max(x.abs()));
-        let last = spin.t.len() - 1;
-        let starts = spin.omega.iter().position(|w| *w > 1e-9).unwrap_or(last);
-        rows.push(Row::new(
-            format!("torque of the first spinning step, h = {h} s (N·m)"),
-            h * (limit / h).ceil(),
-            torque(spin.t[starts]),
-            "first step above mu_spin m g = 0.4905 N·m",
-        ));
-        rows.push(Row::new(
-            format!("phi / (mu_spin omega h) in steady spin, h = {h} s"),
-            1.0,
-            spin.phi[last] / (mu_spin * spin.omega[last] * h),
-            "boundary layer",
-        ));
-        let off =
-            (0..spin.t.len()).map(|k| spin.omega[k] - closed_form(h, torque(spin.t[k]), step(k)));
-        rows.push(Row::new(
-            format!("largest difference to the closed form, h = {h} s (rad/s)"),
-            0.0,
-            worst(&mut { off }),
-            "every step",
-        ));
-        let recorded = torsion(h, true).column("phi_m");
-        let off = spin.phi.iter().zip(&recorded).map(|(a, b)| a - b);
-        rows.push(Row::new(
-            format!("largest difference of phi to the recording, h = {h} s (m)"),
-            0.0,
-            worst(&mut { off }),
-            "crates/quasistep-reproduce/data/torsion",
-        ));
+        rows.extend(rows_of(&spin, h));
         if h == 0.01 {
             csv = vec![
                 ("t", spin.t),

@@ -121,6 +121,7 @@ impl Assembly {
         self.instances.push(Instance { name: name.to_owned(), self_collision });
         let first = self.bodies.len();
         self.held = map.get("cartesian_stiffness").is_some();
+        let shared = Shared { model: name, dir, rules: &rules, defaults: &defaults };
         if let Some((key, format)) = file {
             robot::add(
                 self,
@@ -138,29 +139,11 @@ impl Assembly {
             )?;
         } else if let Some(bodies) = map.get("bodies") {
             let X_PM = map.get("pose").map(pose).transpose()?;
-            let mut own: Vec<(String, usize)> = Vec::new();
-            for (link, at) in bodies.entries()? {
-                check_name("body", link, &at)?;
-                let mut keys = BODY_KEYS.to_vec();
-                keys.extend(["parent", "color", "friction"]);
-                let body = at.map(&keys)?;
-                // the model's pose applies to bodies attached to the model's parent
-                let (parent, X_PM) = match body.get("parent") {
-                    None => (parent, X_PM),
-                    Some(p) => match own.iter().find(|(n, _)| p.text().is_ok_and(|t| t == n)) {
-                        Some((_, index)) => (*index, None),
-                        None => (self.body(p)?, None),
-                    },
-                };
-                let joint = format!("{name}.{link}");
-                let site = Site { model: name, link, joint, parent, X_PM };
-                let index = self.add_inline(&site, &at, &body, dir, &rules, &defaults)?;
-                own.push((link.to_owned(), index));
-            }
+            self.add_listed(bodies, &shared, parent, X_PM)?;
         } else {
             let joint = name.to_owned();
-            let site = Site { model: name, link: name, joint, parent, X_PM: None };
-            self.add_inline(&site, at, &map, dir, &rules, &defaults)?;
+            let site = Site { link: name, joint, parent, X_PM: None };
+            self.add_inline(&site, at, &map, &shared)?;
         }
         if let Some(at) = map.get("cartesian_stiffness") {
             let own = self.bodies[first..].iter().map(|b| b.split_once('/').map_or("", |(_, l)| l));
@@ -170,15 +153,44 @@ impl Assembly {
         rules.all_used(name, &self.joints)
     }
 
+    /// Adds the bodies that a model lists. `X_PM` is the pose of the model in body `parent`.
+    fn add_listed(
+        &mut self,
+        bodies: &At<'_>,
+        shared: &Shared<'_>,
+        parent: usize,
+        X_PM: Option<Pose>,
+    ) -> Result<(), SceneError> {
+        let mut own: Vec<(String, usize)> = Vec::new();
+        for (link, at) in bodies.entries()? {
+            check_name("body", link, &at)?;
+            let mut keys = BODY_KEYS.to_vec();
+            keys.extend(["parent", "color", "friction"]);
+            let body = at.map(&keys)?;
+            // the model's pose applies to bodies attached to the model's parent
+            let (parent, X_PM) = match body.get("parent") {
+                None => (parent, X_PM),
+                Some(p) => match own.iter().find(|(n, _)| p.text().is_ok_and(|t| t == n)) {
+                    Some((_, index)) => (*index, None),
+                    None => (self.body(p)?, None),
+                },
+            };
+            let joint = format!("{}.{link}", shared.model);
+            let site = Site { link, joint, parent, X_PM };
+            let index = self.add_inline(&site, &at, &body, shared)?;
+            own.push((link.to_owned(), index));
+        }
+        Ok(())
+    }
+
     fn add_inline(
         &mut self,
         site: &Site<'_>,
         at: &At<'_>,
         map: &Map<'_>,
-        dir: &Path,
-        rules: &Rules<'_>,
-        defaults: &Defaults,
+        shared: &Shared<'_>,
     ) -> Result<usize, SceneError> {
+        let &Shared { model, dir, rules, defaults } = shared;
         let own = Defaults {
             surface: friction::surface(map, defaults.surface)?,
             color: map.get("color").map(shapes::color).transpose()?.or(defaults.color),
@@ -207,11 +219,11 @@ impl Assembly {
         for (k, link) in links.into_iter().enumerate() {
             let last = k + 1 == n;
             let joint_name = match link.name {
-                Some(name) => format!("{}.{name}", site.model),
+                Some(name) => format!("{model}.{name}"),
                 None => site.joint.clone(),
             };
-            let prefix = format!("{}.", site.model);
-            let short = joint_name.strip_prefix(&prefix).unwrap_or(site.model);
+            let prefix = format!("{model}.");
+            let short = joint_name.strip_prefix(&prefix).unwrap_or(model);
             let mut settings = link.settings.then(&rules.of(short, link.kind.n_v() > 0));
             if settings.start.is_none() {
                 settings.start.clone_from(&starts[k]);
@@ -220,41 +232,15 @@ impl Assembly {
                 settings.start_velocity = velocities[k].take();
             }
             settings.support = settings.support.or(support.take());
-            let mut X = if k == 0 { X_PF } else { Pose::IDENTITY };
-            match link.kind {
-                // the pose of a free body is its start, not the pose of its joint
-                JointKind::Free => {
-                    if let (Some(_), Some(pose)) = (&settings.start, pose_at) {
-                        return Err(pose.error(
-                            "`pose` and `start` were seen on a free body; both say where it starts: give one",
-                        ));
-                    }
-                    // like a pose, a start is in the model's frame
-                    if let (Some(start), Some(X_PM)) = (&mut settings.start, site.X_PM) {
-                        let X_MB = joint_pose(&link.kind, &fit_start(start, &link.kind, &link.at)?);
-                        *start = coordinates_of(&(X_PM * X_MB));
-                    }
-                    settings.start.get_or_insert(coordinates_of(&X));
-                    X = Pose::IDENTITY;
-                }
-                // so is the pose of a planar body, unless it tilts the plane or there is a start
-                JointKind::Planar if settings.start.is_none() => {
-                    let turn = X.rotation.to_rotation_vector();
-                    if turn.x == 0.0 && turn.y == 0.0 {
-                        let p = X.translation;
-                        settings.start = Some(vec![p.x, p.y, turn.z]);
-                        X = Pose::from_translation(Vec3::new(0.0, 0.0, p.z));
-                    }
-                }
-                _ => {}
-            }
+            let X = if k == 0 { X_PF } else { Pose::IDENTITY };
+            let X_PF = start_at(X, link.kind, &link.at, &mut settings, site.X_PM, pose_at)?;
             let name = if last {
-                format!("{}/{}", site.model, site.link)
+                format!("{}/{}", model, site.link)
             } else {
-                format!("{}/{}", site.model, link.name.unwrap_or(site.link))
+                format!("{}/{}", model, link.name.unwrap_or(site.link))
             };
             parent = self.add_body(NewBody {
-                X_PF: X,
+                X_PF,
                 inertia: if last { inertia } else { MASSLESS },
                 gravity: defaults.gravity,
                 settings,
@@ -276,13 +262,62 @@ impl Assembly {
     }
 }
 
-struct Site<'a> {
+/// What all bodies of a model have in common.
+struct Shared<'a> {
     model: &'a str,
+    /// Folder of relative paths.
+    dir: &'a Path,
+    rules: &'a Rules<'a>,
+    defaults: &'a Defaults,
+}
+
+struct Site<'a> {
     link: &'a str,
     joint: String,
     parent: usize,
     /// Pose of the model in its parent, if it is applied in addition to the bodies' poses.
     X_PM: Option<Pose>,
+}
+
+/// Converts the pose `X` of a body to the start of its joint, if it is one; returns the pose of the
+/// joint. `at` is the joint in the file, `X_PM` the pose of its model, and `given` the pose as the
+/// file gives it.
+fn start_at(
+    X: Pose,
+    kind: JointKind,
+    at: &At<'_>,
+    settings: &mut Settings,
+    X_PM: Option<Pose>,
+    given: Option<&At<'_>>,
+) -> Result<Pose, SceneError> {
+    match kind {
+        // the pose of a free body is its start, not the pose of its joint
+        JointKind::Free => {
+            if let (Some(_), Some(pose)) = (&settings.start, given) {
+                return Err(pose.error(
+                    "`pose` and `start` were seen on a free body; both say where it starts: give one",
+                ));
+            }
+            // like a pose, a start is in the model's frame
+            if let (Some(start), Some(X_PM)) = (&mut settings.start, X_PM) {
+                let X_MB = joint_pose(&kind, &fit_start(start, &kind, at)?);
+                *start = coordinates_of(&(X_PM * X_MB));
+            }
+            settings.start.get_or_insert(coordinates_of(&X));
+            return Ok(Pose::IDENTITY);
+        }
+        // so is the pose of a planar body, unless it tilts the plane or there is a start
+        JointKind::Planar if settings.start.is_none() => {
+            let turn = X.rotation.to_rotation_vector();
+            if turn.x == 0.0 && turn.y == 0.0 {
+                let p = X.translation;
+                settings.start = Some(vec![p.x, p.y, turn.z]);
+                return Ok(Pose::from_translation(Vec3::new(0.0, 0.0, p.z)));
+            }
+        }
+        _ => {}
+    }
+    Ok(X)
 }
 
 fn read_pieces(

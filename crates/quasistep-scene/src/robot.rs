@@ -58,13 +58,13 @@ pub(crate) struct Entry<'e, 'a> {
     pub self_collision: SelfCollision,
 }
 
-/// Adds the contents of the file.
-pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), SceneError> {
-    let &Entry { model, at, map, dir, .. } = entry;
+/// Reads how the file is read.
+fn read_options(entry: &Entry<'_, '_>) -> Result<Options, SceneError> {
+    let map = entry.map;
     let mut options = Options::default();
     if let Some(given) = map.get("packages") {
         for (name, folder) in given.entries()? {
-            options.packages.insert(name.to_owned(), dir.join(folder.text()?));
+            options.packages.insert(name.to_owned(), entry.dir.join(folder.text()?));
         }
     }
     options.refuse_repairs = match map.get("repair") {
@@ -81,6 +81,13 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
         None => false,
         Some(at) => at.word(&[("false", false), ("true", true)])?,
     };
+    Ok(options)
+}
+
+/// Adds the contents of the file.
+pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), SceneError> {
+    let &Entry { model, at, map, dir, .. } = entry;
+    let options = read_options(entry)?;
     let find = |at: &At<'_>| -> Result<PathBuf, SceneError> {
         let places = Places { dir, packages: &options.packages };
         places
@@ -350,15 +357,14 @@ fn hanging<'e, 'a>(
     })
 }
 
-/// Adds the shapes of a link; returns the range of scene shapes for each collision part.
-fn add_shapes(
+/// Draws the visuals of a link; returns whether there is one.
+fn draw_visuals(
     assembly: &mut Assembly,
     body: usize,
     link: &Link,
-    shapings: &Shapings<'_>,
     defaults: &Defaults,
     notes: &mut Notes,
-) -> Result<Vec<Range<usize>>, SceneError> {
+) -> bool {
     let grey = [0.7, 0.7, 0.72, 1.0];
     let mut has_visual = false;
     let visuals = if assembly.looks { link.visuals.as_slice() } else { &[] };
@@ -400,6 +406,19 @@ fn add_shapes(
         }
         has_visual = true;
     }
+    has_visual
+}
+
+/// Adds the shapes of a link; returns the range of scene shapes for each collision part.
+fn add_shapes(
+    assembly: &mut Assembly,
+    body: usize,
+    link: &Link,
+    shapings: &Shapings<'_>,
+    defaults: &Defaults,
+    notes: &mut Notes,
+) -> Result<Vec<Range<usize>>, SceneError> {
+    let has_visual = draw_visuals(assembly, body, link, defaults, notes);
     let mut pieces = Vec::new();
     let mut parts = Vec::new();
     for collision in &link.collisions {

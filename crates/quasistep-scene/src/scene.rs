@@ -327,6 +327,25 @@ pub(crate) fn read_step(
     if let Some(at) = map.get("passive_mass_scale") {
         params.passive_mass_scale = read_mass_scale(at, params.inertia)?;
     }
+    read_discretisation(&map, &mut params)?;
+    if let Some(at) = map.get("uniqueness") {
+        params.uniqueness = at.boolean()?;
+    }
+    if let Some(at) = map.get("fallback") {
+        params.fallback = at.word(&[
+            ("none", Fallback::None),
+            ("undecided", Fallback::Undecided),
+            ("convex", Fallback::Convex),
+            ("proximal", Fallback::Proximal),
+            ("without_recovery", Fallback::WithoutRecovery),
+            ("impedance", Fallback::Impedance),
+        ])?;
+    }
+    Ok((params, duration))
+}
+
+/// Reads how time, rotations and contacts are discretised.
+fn read_discretisation(map: &Map<'_>, params: &mut StepParams) -> Result<(), SceneError> {
     if let Some(at) = map.get("tangents") {
         params.tangents =
             at.word(&[("motion", TangentAxes::Motion), ("normal", TangentAxes::Normal)])?;
@@ -345,26 +364,13 @@ pub(crate) fn read_step(
         params.integration =
             at.word(&[("euler", Integration::Euler), ("midpoint", Integration::Midpoint)])?;
     }
-    params.formulation = read_formulation(&map)?;
+    params.formulation = read_formulation(map)?;
     if let (Some(at), true) = (map.get("integration"), params.formulation.carries_velocity())
         && params.integration == Integration::Midpoint
     {
         return Err(at.error("`midpoint` was seen with `motion: dynamic`, which takes `euler`"));
     }
-    if let Some(at) = map.get("uniqueness") {
-        params.uniqueness = at.boolean()?;
-    }
-    if let Some(at) = map.get("fallback") {
-        params.fallback = at.word(&[
-            ("none", Fallback::None),
-            ("undecided", Fallback::Undecided),
-            ("convex", Fallback::Convex),
-            ("proximal", Fallback::Proximal),
-            ("without_recovery", Fallback::WithoutRecovery),
-            ("impedance", Fallback::Impedance),
-        ])?;
-    }
-    Ok((params, duration))
+    Ok(())
 }
 
 /// Reads friction law, cone and kind of motion of a step.

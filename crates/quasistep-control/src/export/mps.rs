@@ -55,24 +55,7 @@ impl Program {
         for row in self.rows.iter().filter(|row| row.level != 0.0) {
             put(format_args!(" RHS {} {}\n", row.name, row.level));
         }
-        put(format_args!("BOUNDS\n"));
-        for c in &self.columns {
-            let name = &c.name;
-            if c.binary {
-                put(format_args!(" BV BND {name}\n"));
-            } else if c.lower == c.upper {
-                put(format_args!(" FX BND {name} {}\n", c.lower));
-            } else {
-                match (c.lower.is_finite(), c.upper.is_finite()) {
-                    (false, false) => put(format_args!(" FR BND {name}\n")),
-                    (false, true) => put(format_args!(" MI BND {name}\n")),
-                    (true, _) => put(format_args!(" LO BND {name} {}\n", c.lower)),
-                }
-                if c.upper.is_finite() {
-                    put(format_args!(" UP BND {name} {}\n", c.upper));
-                }
-            }
-        }
+        self.put_bounds(&mut put);
         // readers expect the sets before the quadratic terms
         if !self.sets.is_empty() {
             put(format_args!("SOS\n"));
@@ -99,5 +82,26 @@ impl Program {
         }
         put(format_args!("ENDATA\n"));
         text
+    }
+
+    fn put_bounds(&self, put: &mut dyn FnMut(std::fmt::Arguments<'_>)) {
+        put(format_args!("BOUNDS\n"));
+        for c in &self.columns {
+            let name = &c.name;
+            if c.binary {
+                put(format_args!(" BV BND {name}\n"));
+            } else if c.lower == c.upper {
+                put(format_args!(" FX BND {name} {}\n", c.lower));
+            } else {
+                match (c.lower.is_finite(), c.upper.is_finite()) {
+                    (false, false) => put(format_args!(" FR BND {name}\n")),
+                    (false, true) => put(format_args!(" MI BND {name}\n")),
+                    (true, _) => put(format_args!(" LO BND {name} {}\n", c.lower)),
+                }
+                if c.upper.is_finite() {
+                    put(format_args!(" UP BND {name} {}\n", c.upper));
+                }
+            }
+        }
     }
 }

@@ -110,7 +110,6 @@ impl Joint {
             return Ok(joint);
         }
         let automatic = spec.compiler.automatic_limits;
-        let angle = |x: f64| if kind == Kind::Hinge { spec.compiler.angle(x) } else { x };
         if kind != Kind::Free {
             joint.pos = X_BS.transform_point(Vec3::from(at.partly("pos", [0.0; 3])?));
         }
@@ -120,51 +119,69 @@ impl Joint {
                 return Err(at.error("axis: an axis without a direction was seen"));
             }
             joint.axis = axis / axis.norm();
-            joint.range = at.range("range", "limited", automatic)?.map(|r| r.map(angle));
+            let range = at.range("range", "limited", automatic)?;
+            joint.range = range.map(|r| r.map(|x| joint.coordinate(x, spec)));
             if let Some([low, high]) = joint.range.filter(|[low, high]| low >= high) {
                 return Err(at.error(format!(
                     "range {low} to {high} was seen; its first number must be the smaller one"
                 )));
             }
-            joint.reference = angle(at.number("ref")?.unwrap_or(0.0));
+            joint.reference = joint.coordinate(at.number("ref")?.unwrap_or(0.0), spec);
             joint.effort = at.range("actuatorfrcrange", "actuatorfrclimited", automatic)?;
         } else if kind == Kind::Ball && at.range("range", "limited", automatic)?.is_some() {
             told.group(CONES, &joint.place, &joint.name);
         }
+        joint.read_resistance(at, spec, told)?;
+        Ok(joint)
+    }
+
+    /// Reads spring, damping, friction and armature.
+    fn read_resistance(
+        &mut self,
+        at: &Read<'_>,
+        spec: &Spec,
+        told: &mut Told,
+    ) -> Result<(), SceneError> {
         let mut constant = |name: &str| -> Result<f64, SceneError> {
             let [first, second, third] = at.partly(name, [0.0; 3])?;
             if second != 0.0 || third != 0.0 {
-                told.group(CURVED, &joint.place, &joint.name);
+                told.group(CURVED, &self.place, &self.name);
             }
             Ok(first)
         };
         let stiffness = constant("stiffness")?;
-        joint.damping = constant("damping")?;
-        joint.friction = at.number("frictionloss")?.unwrap_or(0.0);
-        joint.armature = at.number("armature")?.unwrap_or(0.0);
+        self.damping = constant("damping")?;
+        self.friction = at.number("frictionloss")?.unwrap_or(0.0);
+        self.armature = at.number("armature")?.unwrap_or(0.0);
         for (name, value) in [
             ("stiffness", stiffness),
-            ("damping", joint.damping),
-            ("frictionloss", joint.friction),
-            ("armature", joint.armature),
+            ("damping", self.damping),
+            ("frictionloss", self.friction),
+            ("armature", self.armature),
         ] {
             if value < 0.0 {
                 return Err(at.error(format!("{name} {value} was seen; it must be ≥ 0")));
             }
         }
-        if kind.is_single() {
-            joint.spring = (stiffness, angle(at.number("springref")?.unwrap_or(0.0)));
+        if self.kind.is_single() {
+            self.spring =
+                (stiffness, self.coordinate(at.number("springref")?.unwrap_or(0.0), spec));
         } else if stiffness > 0.0 {
-            told.group(SPRINGS, &joint.place, &joint.name);
+            told.group(SPRINGS, &self.place, &self.name);
         }
-        joint.spring_damper = at.numbers("springdamper")?.filter(|values| *values != [0.0; 2]);
-        if joint.spring_damper.is_some_and(|values| values.iter().any(|x| *x <= 0.0)) {
+        self.spring_damper = at.numbers("springdamper")?.filter(|values| *values != [0.0; 2]);
+        if self.spring_damper.is_some_and(|values| values.iter().any(|x| *x <= 0.0)) {
             return Err(at.error("springdamper: both numbers must be > 0"));
         }
-        if joint.spring_damper.is_some() && !kind.is_single() {
-            told.group(SPRINGS, &joint.place, &joint.name);
+        if self.spring_damper.is_some() && !self.kind.is_single() {
+            told.group(SPRINGS, &self.place, &self.name);
         }
-        Ok(joint)
+        Ok(())
+    }
+
+    /// Converts a coordinate of the file to m or rad.
+    fn coordinate(&self, x: f64, spec: &Spec) -> f64 {
+        if self.kind == Kind::Hinge { spec.compiler.angle(x) } else { x }
     }
 
     /// Coordinate at which its spring exerts no force, in m or rad.

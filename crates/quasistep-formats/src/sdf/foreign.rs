@@ -4,7 +4,7 @@ use super::joint::{Axis, Joint, Kind, Mimic};
 use super::link::{Link, Shape};
 use super::model::Model;
 use super::value::{Placed, WORLD};
-use crate::description::{Constraint, Description, Part};
+use crate::description::{self, Constraint, Description, Part};
 use crate::error::SceneError;
 use crate::spot::Spot;
 use quasistep_math::{Pose, Vec3};
@@ -47,45 +47,8 @@ pub(super) fn model(description: Description, path: &Path) -> Result<Model, Scen
     }
     for joint in &description.joints {
         let spot = spot(joint.line, "joint", &joint.name);
-        let (kind, direction) = match joint.kind {
-            JointKind::Fixed => (Kind::Fixed, None),
-            JointKind::Revolute { axis } | JointKind::Continuous { axis } => {
-                (Kind::Revolute, Some(axis))
-            }
-            JointKind::Prismatic { axis } => (Kind::Prismatic, Some(axis)),
-            JointKind::Ball => (Kind::Ball, None),
-            JointKind::Planar => (Kind::Planar, None),
-            JointKind::Free => (Kind::Free, None),
-        };
-        let none = [f64::NEG_INFINITY, f64::INFINITY];
-        let axes = direction.map(|direction| Axis {
-            spot: spot.clone(),
-            direction: direction.try_normalize().unwrap_or(Vec3::Z),
-            expressed_in: None,
-            limits: joint.limits.unwrap_or(none),
-            effort: joint.effort,
-            damping: joint.damping,
-            friction: joint.friction,
-            spring: None,
-        });
-        let mimic = joint.mimic.as_ref().map(|mimic| Mimic {
-            leader: mimic.joint.clone(),
-            spot: Spot { line: mimic.line, ..spot.clone() },
-            multiplier: mimic.multiplier,
-            offset: mimic.offset,
-        });
-        model.joints.push(Joint {
-            name: joint.name.clone(),
-            placed: Placed::default(),
-            kind,
-            parent: end(joint.parent),
-            child: end(Some(joint.child)),
-            axes: axes.into_iter().collect(),
-            mimic,
-            armature: joint.armature,
-            drive: joint.drive,
-            spot,
-        });
+        let ends = [joint.parent, Some(joint.child)].map(end);
+        model.joints.push(converted(joint, spot, ends));
     }
     let pairs = description.never_touch.iter();
     model.apart = pairs.map(|pair| pair.map(|link| names[link].clone())).collect();
@@ -98,6 +61,49 @@ pub(super) fn model(description: Description, path: &Path) -> Result<Model, Scen
         ) => {
             Err(model.spot.error(format!("the constraint `{name}` cannot be part of another file")))
         }
+    }
+}
+
+/// A joint in SDFormat, with its parent and child by name.
+fn converted(joint: &description::Joint, spot: Spot, [parent, child]: [String; 2]) -> Joint {
+    let (kind, direction) = match joint.kind {
+        JointKind::Fixed => (Kind::Fixed, None),
+        JointKind::Revolute { axis } | JointKind::Continuous { axis } => {
+            (Kind::Revolute, Some(axis))
+        }
+        JointKind::Prismatic { axis } => (Kind::Prismatic, Some(axis)),
+        JointKind::Ball => (Kind::Ball, None),
+        JointKind::Planar => (Kind::Planar, None),
+        JointKind::Free => (Kind::Free, None),
+    };
+    let none = [f64::NEG_INFINITY, f64::INFINITY];
+    let axes = direction.map(|direction| Axis {
+        spot: spot.clone(),
+        direction: direction.try_normalize().unwrap_or(Vec3::Z),
+        expressed_in: None,
+        limits: joint.limits.unwrap_or(none),
+        effort: joint.effort,
+        damping: joint.damping,
+        friction: joint.friction,
+        spring: None,
+    });
+    let mimic = joint.mimic.as_ref().map(|mimic| Mimic {
+        leader: mimic.joint.clone(),
+        spot: Spot { line: mimic.line, ..spot.clone() },
+        multiplier: mimic.multiplier,
+        offset: mimic.offset,
+    });
+    Joint {
+        name: joint.name.clone(),
+        placed: Placed::default(),
+        kind,
+        parent,
+        child,
+        axes: axes.into_iter().collect(),
+        mimic,
+        armature: joint.armature,
+        drive: joint.drive,
+        spot,
     }
 }
 
