@@ -195,24 +195,10 @@ impl fmt::Display for StepError {
                 )
             }
             Self::Undecided { convex, pivots, work, limited } => {
-                let tried = format!(
-                    "{convex} convex programs, {pivots} pivots, {:.1e} multiply-adds",
-                    *work as f64
-                );
-                if *limited {
-                    write!(
-                        f,
-                        "undecided: the work of the step ended before there was a solution or a proof that \
-                         there is none ({tried}); allow more with `step.work_limit`"
-                    )?;
-                } else {
-                    write!(
-                        f,
-                        "undecided: neither a solution with exact Coulomb friction nor a proof that there \
-                         is none was found ({tried})"
-                    )?;
-                }
-                f.write_str(", or let something stand in with `step.fallback`")
+                let work = *work as f64;
+                let tried =
+                    format!("{convex} convex programs, {pivots} pivots, {work:.1e} multiply-adds");
+                undecided(f, &tried, *limited)
             }
             Self::Constraints { names, why } => {
                 write!(
@@ -222,27 +208,46 @@ impl fmt::Display for StepError {
                     quoted(names)
                 )
             }
-            Self::Overlap { pair: PairDepth { a, b, depth }, time, size } => {
-                if *depth >= 0.0 {
-                    write!(f, "`{a}` and `{b}` would overlap {depth:.2e} m deep")?;
-                } else {
-                    write!(
-                        f,
-                        "`{a}` and `{b}` would push each other over a gap of {:.2e} m",
-                        -depth
-                    )?;
-                }
-                write!(f, " {time:.3e} s into the step; ")?;
-                if *size > 0.0 {
-                    write!(f, "take steps of {size:.2e} s or less, or allow `step.substeps`")
-                } else {
-                    write!(f, "no smaller step helps: allow a larger `step.max_overlap`")
-                }
-            }
+            Self::Overlap { pair, time, size } => overlap(f, pair, *time, *size),
             Self::NotSolved { iterations, why } => {
                 write!(f, "contact problem not solved after {iterations} iterations ({why})")
             }
         }
+    }
+}
+
+/// A step without a solution and without a proof, after the work in `tried`.
+fn undecided(f: &mut fmt::Formatter<'_>, tried: &str, limited: bool) -> fmt::Result {
+    if limited {
+        write!(
+            f,
+            "undecided: the work of the step ended before there was a solution or a proof that \
+             there is none ({tried}); allow more with `step.work_limit`"
+        )?;
+    } else {
+        write!(
+            f,
+            "undecided: neither a solution with exact Coulomb friction nor a proof that there \
+             is none was found ({tried})"
+        )?;
+    }
+    f.write_str(", or let something stand in with `step.fallback`")
+}
+
+/// A pair that would overlap at a time (s) of the step; `size` is the step size (s) that helps, if
+/// any.
+fn overlap(f: &mut fmt::Formatter<'_>, pair: &PairDepth, time: f64, size: f64) -> fmt::Result {
+    let PairDepth { a, b, depth } = pair;
+    if *depth >= 0.0 {
+        write!(f, "`{a}` and `{b}` would overlap {depth:.2e} m deep")?;
+    } else {
+        write!(f, "`{a}` and `{b}` would push each other over a gap of {:.2e} m", -depth)?;
+    }
+    write!(f, " {time:.3e} s into the step; ")?;
+    if size > 0.0 {
+        write!(f, "take steps of {size:.2e} s or less, or allow `step.substeps`")
+    } else {
+        write!(f, "no smaller step helps: allow a larger `step.max_overlap`")
     }
 }
 

@@ -13,6 +13,7 @@ use crate::formulation::dynamic::{overlaps, without_recovery};
 use crate::load::Drive;
 use crate::params::{Fallback, Inertia, Relaxation, StepParams};
 use crate::state::State;
+use crate::step::{Request, StartFrom};
 use crate::sweep::Finding;
 use crate::system::System;
 use crate::workspace::{Compliant, Workspace};
@@ -60,7 +61,8 @@ impl System {
             _ => {}
         }
         for (fallback, law, params) in others {
-            if let Ok(found) = self.take_stages(state, input, params, law, false, work) {
+            let request = Request { state, input, params, law };
+            if let Ok(found) = self.take_stages(&request, StartFrom::Nothing, work) {
                 work.report.fallback = Some((fallback, why));
                 return Ok(found);
             }
@@ -68,8 +70,8 @@ impl System {
         if params.fallback == Fallback::Impedance
             && let Some(compliant) = self.made_compliant(params.fallback_stiffness, work)
         {
-            let law = params.formulation.friction;
-            let found = compliant.system.take_stages(state, input, params, law, false, work);
+            let request = Request { state, input, params, law: params.formulation.friction };
+            let found = compliant.system.take_stages(&request, StartFrom::Nothing, work);
             work.compliant = Some(compliant);
             if let Ok(found) = found {
                 work.report.fallback = Some((Fallback::Impedance, why));

@@ -24,6 +24,26 @@ const MOST_SOLVES: usize = 2;
 /// energy.
 const LEAST_REBOUND: f64 = 0.2;
 
+/// A step to be taken, with the friction law of its program.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub state: &'a State,
+    pub input: &'a Drive<'a>,
+    pub params: &'a StepParams,
+    pub law: FrictionLaw,
+}
+
+/// Where the solver of a program starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartFrom {
+    /// A cold start.
+    Nothing,
+    /// The solution of the step before, if there is one.
+    LastStep,
+    /// The last solution in the same step.
+    LastSolve,
+}
+
 impl System {
     /// Moves `state` one time step towards `q_cmd`, the position command at the *end* of the step.
     ///
@@ -106,40 +126,37 @@ impl System {
         params: &StepParams,
         work: &mut Workspace,
     ) -> Result<Finding, StepError> {
-        let law = params.formulation.friction;
+        let request = Request { state, input, params, law: params.formulation.friction };
         work.report.fallback = None;
-        self.take_stages(state, input, params, law, true, work)
+        self.take_stages(&request, StartFrom::LastStep, work)
             .or_else(|why| match why {
                 // a warm start close to the solution may reach fewer digits than a cold start
-                StepError::NotSolved { .. } => {
-                    self.take_stages(state, input, params, law, false, work)
-                }
+                StepError::NotSolved { .. } => self.take_stages(&request, StartFrom::Nothing, work),
                 _ => Err(why),
             })
             .or_else(|why| self.stand_in(state, input, params, why, work))
     }
 
-    /// Runs all stages once. `warm` permits a warm start from the step before.
+    /// Runs all stages once.
     pub(crate) fn take_stages(
         &self,
-        state: &State,
-        input: &Drive<'_>,
-        params: &StepParams,
-        law: FrictionLaw,
-        warm: bool,
+        request: &Request<'_>,
+        start: StartFrom,
         work: &mut Workspace,
     ) -> Result<Finding, StepError> {
+        let &Request { state, input, params, .. } = request;
         let (h, margin) = (params.time_step, params.contact_margin);
         // 1 kinematics, 2 distance: usually known from the end of the step before
         work.scan.update(self, &state.q, margin, &mut work.timer)?;
         work.scan.join(&work.meetings);
-        self.solve(state, input, params, law, Where::Start, warm, work)?; // 3 to 6
+        self.solve(request, Where::Start, start, work)?; // 3 to 6
         if params.integration == Integration::Midpoint {
             work.q_next.resize(state.q.len(), 0.0);
             self.model.integrate(&state.q, &work.report.v, 0.5 * h, &mut work.q_next);
             work.scan_mid.update(self, &work.q_next, margin, &mut work.timer)?;
             work.scan_mid.join(&work.meetings);
-            self.solve(state, input, params, law, Where::Middle, warm, work)?;
+            // from the loads at the start of the step
+            self.solve(request, Where::Middle, StartFrom::LastSolve, work)?;
         }
         work.timer.enter(Stage::Integrate); // 7
         let v = self.followed(&work.report.v, params, &mut work.followed);
@@ -154,14 +171,12 @@ impl System {
     /// report.
     pub(crate) fn solve(
         &self,
-        state: &State,
-        input: &Drive<'_>,
-        params: &StepParams,
-        law: FrictionLaw,
+        request: &Request<'_>,
         place: Where,
-        warm: bool,
+        start: StartFrom,
         work: &mut Workspace,
     ) -> Result<(), StepError> {
+        let &Request { state, input, params, .. } = request;
         work.timer.enter(Stage::Contact); // 3
         self.update_contacts(params, place, work);
         work.timer.enter(Stage::Assemble);
@@ -176,38 +191,34 @@ impl System {
         work.report.n_candidates = work.scan.n_candidates;
         self.solve_opened(params, place, work, |work| {
             work.rebound = 1.0;
-            self.solve_rows(state, params, law, place, warm, false, work)?;
-            // the solve at the middle of a step starts from the loads at its start
+            self.solve_rows(request, place, start, work)?;
             let follows = matches!(work.pressing, Pressing::Found)
                 && (place == Where::Middle || params.integration == Integration::Euler);
             for _ in 1..MOST_SOLVES {
                 if !(follows && work.contacts.follow_loads(&work.report.contacts)) {
                     break;
                 }
-                self.solve_rows(state, params, law, place, warm, true, work)?;
+                self.solve_rows(request, place, StartFrom::LastSolve, work)?;
             }
             // if simultaneous impacts would gain energy, restitution is reduced
             while work.contacts.gain_energy(&work.report, &work.load.v_start) {
                 work.rebound = if work.rebound > LEAST_REBOUND { 0.5 * work.rebound } else { 0.0 };
-                self.solve_rows(state, params, law, place, warm, true, work)?;
+                self.solve_rows(request, place, StartFrom::LastSolve, work)?;
             }
             Ok(())
         })
     }
 
-    /// Stages 4 to 6 with the current contact rows; warm-started from the last solution if `again`.
+    /// Stages 4 to 6 with the current contact rows.
     fn solve_rows(
         &self,
-        state: &State,
-        params: &StepParams,
-        law: FrictionLaw,
+        request: &Request<'_>,
         place: Where,
-        warm: bool,
-        again: bool,
+        start: StartFrom,
         work: &mut Workspace,
     ) -> Result<(), StepError> {
-        let again = again || place == Where::Middle;
-        if again {
+        let &Request { state, params, law, .. } = request;
+        if start == StartFrom::LastSolve {
             work.remember_solve(params);
         }
         let Workspace {
@@ -216,10 +227,10 @@ impl System {
         let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
         let rebound = work.rebound;
         let posed = Posed { system: self, q: &state.q, load, contacts, kin, params, rebound };
-        let known = if again {
-            Some(work.again.as_slice())
-        } else {
-            work.warm.as_deref().filter(|rows| warm && !rows.is_empty())
+        let known = match start {
+            StartFrom::Nothing => None,
+            StartFrom::LastStep => work.warm.as_deref().filter(|rows| !rows.is_empty()),
+            StartFrom::LastSolve => Some(work.again.as_slice()),
         };
         work.timer.enter(Stage::Assemble); // 4
         problem.assemble(&posed, law);

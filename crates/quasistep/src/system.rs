@@ -191,34 +191,10 @@ impl System {
             })
         };
         check_roles(&model, &roles, held)?;
-        if instances.len() != n_bodies {
-            let seen = format!("{} entries", instances.len());
-            return Err(bad(
-                "instances".into(),
-                seen,
-                format!("one for each of {n_bodies} bodies"),
-            ));
-        }
-        for geom in &geoms {
-            let what = || format!("shape `{}`", geom.name);
-            if geom.body >= n_bodies {
-                return Err(bad(what(), format!("body {}", geom.body), format!("< {n_bodies}")));
-            }
-            geom.shape
-                .check()
-                .map_err(|e| bad(what(), e.to_string(), "give a valid shape".into()))?;
-        }
+        check_bodies(&geoms, &instances, n_bodies)?;
         let n = geoms.len();
-        let in_range = |what: &str, a: usize, b: usize| {
-            if a < n && b < n && a != b {
-                Ok(())
-            } else {
-                let rule = format!("two different shapes below {n}");
-                Err(bad(what.into(), format!("pair ({a}, {b})"), rule))
-            }
-        };
         for exception in &friction_exceptions {
-            in_range("friction exception", exception.pair.0, exception.pair.1)?;
+            check_pair("friction exception", exception.pair, n)?;
         }
         let surfaces = geoms.iter().map(|g| g.surface).collect();
         let friction = FrictionTable::new(friction, surfaces, &friction_exceptions, |i| {
@@ -226,7 +202,7 @@ impl System {
         })?;
         let mut may_touch = touchable(&model, &geoms, &roles, &instances, &constraints);
         for (a, b) in excluded {
-            in_range("excluded pair", a, b)?;
+            check_pair("excluded pair", (a, b), n)?;
             may_touch[a.min(b) * n + a.max(b)] = false;
         }
 
@@ -601,6 +577,31 @@ fn bad(what: String, seen: String, rule: String) -> SystemError {
 
 /// Name of a number, its values, a validity test, and the rule as text.
 type Rule<'a> = (&'static str, &'a [f64], fn(f64) -> bool, &'static str);
+
+/// Checks that each body has an instance, and that shapes are valid.
+fn check_bodies(geoms: &[Geom], instances: &[u32], n_bodies: usize) -> Result<(), SystemError> {
+    if instances.len() != n_bodies {
+        let seen = format!("{} entries", instances.len());
+        return Err(bad("instances".into(), seen, format!("one for each of {n_bodies} bodies")));
+    }
+    for geom in geoms {
+        let what = || format!("shape `{}`", geom.name);
+        if geom.body >= n_bodies {
+            return Err(bad(what(), format!("body {}", geom.body), format!("< {n_bodies}")));
+        }
+        geom.shape.check().map_err(|e| bad(what(), e.to_string(), "give a valid shape".into()))?;
+    }
+    Ok(())
+}
+
+/// Checks a pair of shapes, of which there are `n`.
+fn check_pair(what: &str, (a, b): (usize, usize), n: usize) -> Result<(), SystemError> {
+    if a < n && b < n && a != b {
+        return Ok(());
+    }
+    let rule = format!("two different shapes below {n}");
+    Err(bad(what.into(), format!("pair ({a}, {b})"), rule))
+}
 
 /// Checks the roles of all joints. `held` marks bodies whose joint may have zero stiffness because
 /// a spring acts on a frame that the joint moves.

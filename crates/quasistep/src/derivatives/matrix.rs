@@ -232,30 +232,8 @@ impl Derivatives {
                 }
             }
         }
-        for (k, (contact, at)) in self.contacts.iter().zip(&second.S_at).enumerate() {
-            if *at == IDLE || !responses.has_rows(k) {
-                continue;
-            }
-            let mut at = *at;
-            for body in contact.bodies {
-                let places = trees.places_of(body);
-                let own = at..at + contact.n_ways * places.len();
-                let rows = places.start * C..places.end * C;
-                at = own.end;
-                responses.add_by_rows(
-                    k,
-                    contact.n_ways,
-                    &second.S[own.clone()],
-                    &mut by_q[rows.clone()],
-                );
-                if let Some(S_v) = second.S_v.get(own.clone()) {
-                    responses.add_by_rows(k, contact.n_ways, S_v, &mut by_v[rows.clone()]);
-                }
-                if let Some(known) = second.known.get(own) {
-                    responses.add_by_rows(k, contact.n_ways, known, &mut by_change[rows]);
-                }
-            }
-        }
+        self.contact_gradients(memory);
+        let Memory { trees, responses, by_q, by_change, .. } = &mut *memory;
         let add = |to: &mut [f64], dof: usize, by: f64, from: &[f64]| {
             let row = &mut to[trees.place_of_dof[dof] * C..][..C];
             row.iter_mut().zip(from).for_each(|(to, from)| *to += by * from);
@@ -307,6 +285,36 @@ impl Derivatives {
             }
         }
         self.difference(system, memory);
+    }
+
+    /// Adds the dependence of the contact rows on `q`, on velocities and on known rates.
+    fn contact_gradients(&self, memory: &mut Memory) {
+        let Memory { trees, second, responses, by_q, by_change, by_v, .. } = memory;
+        let C = responses.columns();
+        for (k, (contact, at)) in self.contacts.iter().zip(&second.S_at).enumerate() {
+            if *at == IDLE || !responses.has_rows(k) {
+                continue;
+            }
+            let mut at = *at;
+            for body in contact.bodies {
+                let places = trees.places_of(body);
+                let own = at..at + contact.n_ways * places.len();
+                let rows = places.start * C..places.end * C;
+                at = own.end;
+                responses.add_by_rows(
+                    k,
+                    contact.n_ways,
+                    &second.S[own.clone()],
+                    &mut by_q[rows.clone()],
+                );
+                if let Some(S_v) = second.S_v.get(own.clone()) {
+                    responses.add_by_rows(k, contact.n_ways, S_v, &mut by_v[rows.clone()]);
+                }
+                if let Some(known) = second.known.get(own) {
+                    responses.add_by_rows(k, contact.n_ways, known, &mut by_change[rows]);
+                }
+            }
+        }
     }
 
     /// Adds the stretch's dependence on `q`, and converts that on `Δq_cmd` to the command.

@@ -9,6 +9,7 @@ use crate::formulation::{FrictionLaw, Where, anitescu};
 use crate::load::Drive;
 use crate::params::{Fallback, Integration, StepParams};
 use crate::state::{State, StepInput};
+use crate::step::{Request, StartFrom};
 use crate::system::{Role, System};
 use crate::workspace::{Pressing, Workspace};
 use quasistep_model::Twist;
@@ -190,13 +191,13 @@ impl System {
         let law =
             if mode == Mode::Exact { params.formulation.friction } else { FrictionLaw::Convex };
         work.report.fallback = None;
-        let mut solve = |params: &StepParams, law, warm| {
-            self.solve(state, input, params, law, Where::Start, warm, work)
+        let mut solve = |params: &StepParams, law, start| {
+            self.solve(&Request { state, input, params, law }, Where::Start, start, work)
                 .map(|()| overlaps(self, &state.q, &work.contacts))
         };
-        let mut solved = solve(params, law, true);
+        let mut solved = solve(params, law, StartFrom::LastStep);
         if law == FrictionLaw::Exact && matches!(solved, Err(StepError::NotSolved { .. })) {
-            solved = solve(params, law, false);
+            solved = solve(params, law, StartFrom::Nothing);
         }
         let why = match solved {
             Ok(_) => return Ok((law, params.clone())),
@@ -205,7 +206,9 @@ impl System {
         };
         // try fallbacks in the order of a step
         let eased = without_recovery(params);
-        if params.formulation.carries_velocity() && solve(&eased, law, false) == Ok(true) {
+        if params.formulation.carries_velocity()
+            && solve(&eased, law, StartFrom::Nothing) == Ok(true)
+        {
             work.report.fallback = Some((Fallback::WithoutRecovery, why));
             return Ok((law, eased));
         }
@@ -213,7 +216,7 @@ impl System {
             Fallback::None => Err(why.into()),
             Fallback::Undecided if why.is_proof() => Err(why.into()),
             fallback @ (Fallback::Undecided | Fallback::Convex) => {
-                solve(params, FrictionLaw::Convex, false)?;
+                solve(params, FrictionLaw::Convex, StartFrom::Nothing)?;
                 work.report.fallback = Some((fallback, why));
                 Ok((FrictionLaw::Convex, params.clone()))
             }

@@ -19,7 +19,7 @@ use crate::scan::{NearPoint, Scan};
 use crate::system::{Role, System};
 use crate::timer::Timer;
 use quasistep_math::{Pose, Vec3};
-use quasistep_model::{Frame, JointKind, WORLD};
+use quasistep_model::{Frame, JointKind, Model, WORLD};
 use quasistep_solvers::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
 /// Largest number of steps of one attempt. An attempt that starts near a solution takes 5 to 20.
@@ -98,6 +98,31 @@ struct Value {
     merit: f64,
 }
 
+/// Variable of each dof, if it has one, and the dofs with variables, without limits.
+fn dofs_of(model: &Model, joints: &[usize]) -> (Vec<Option<u32>>, Vec<Dof>) {
+    let mut variable = vec![None; model.n_v()];
+    let mut dofs = Vec::new();
+    for &body in joints {
+        let joint = model.body(body);
+        for (k, dof) in joint.v.clone().enumerate() {
+            variable[dof] = Some(dofs.len() as u32);
+            dofs.push(Dof {
+                index: dof,
+                q_index: coordinate(&joint.joint, k).map(|i| joint.q.start + i),
+                lower: f64::NEG_INFINITY,
+                upper: f64::INFINITY,
+                slides: match joint.joint {
+                    JointKind::Prismatic { .. } => true,
+                    JointKind::Planar => k < 2,
+                    JointKind::Free => k >= 3,
+                    _ => false,
+                },
+            });
+        }
+    }
+    (variable, dofs)
+}
+
 impl<'a> Search<'a> {
     pub fn new(
         system: &'a System,
@@ -136,26 +161,7 @@ impl<'a> Search<'a> {
                 return Err(argument("joints", why));
             }
         }
-        let mut variable = vec![None; model.n_v()];
-        let mut dofs = Vec::new();
-        for &body in &joints {
-            let joint = model.body(body);
-            for (k, dof) in joint.v.clone().enumerate() {
-                variable[dof] = Some(dofs.len() as u32);
-                dofs.push(Dof {
-                    index: dof,
-                    q_index: coordinate(&joint.joint, k).map(|i| joint.q.start + i),
-                    lower: f64::NEG_INFINITY,
-                    upper: f64::INFINITY,
-                    slides: match joint.joint {
-                        JointKind::Prismatic { .. } => true,
-                        JointKind::Planar => k < 2,
-                        JointKind::Free => k >= 3,
-                        _ => false,
-                    },
-                });
-            }
-        }
+        let (variable, mut dofs) = dofs_of(model, &joints);
         let own = model.limits().iter().map(|l| (l.dof as usize, [l.lower, l.upper]));
         for (dof, [lower, upper]) in own.chain(settings.limits.iter().copied()) {
             let Some(k) = variable[dof] else { continue };
