@@ -8,7 +8,7 @@ use crate::ellipsoid::Ellipsoid;
 use crate::gjk::{self, Stand};
 use crate::line_patch::along_edges;
 use crate::patch::Clipper;
-use crate::shape::Shape;
+use crate::shape::{Pair, Shape};
 use crate::tube::Tube;
 use crate::{cylinder, cylinder_pair, ellipsoid_pair, half_space, hull_pair, round_patch};
 use quasistep_math::{Pose, Vec3};
@@ -99,9 +99,10 @@ impl NarrowPhase {
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
+        let pair = Pair { a, X_WA, b, X_WB };
         match (a, b) {
             (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => {
-                self.clouds.choose(a, X_WA, b, X_WB, None, margin, out);
+                self.clouds.choose(&pair, None, margin, out);
             }
             (Shape::HalfSpace, Shape::HalfSpace) => {}
             (Shape::HalfSpace, _) => {
@@ -126,7 +127,7 @@ impl NarrowPhase {
                 if let Ok(d) = d
                     && d.phi < margin
                 {
-                    self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
+                    self.patch_at(&pair, &d, margin, out);
                 }
             }
         }
@@ -245,14 +246,12 @@ impl NarrowPhase {
     /// their nearest point already has that normal.
     pub(crate) fn patch_over_in_order(
         &mut self,
-        a: &Shape,
-        X_WA: &Pose,
-        b: &Shape,
-        X_WB: &Pose,
+        pair: &Pair<'_>,
         n_AB_W: Vec3,
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
+        let &Pair { a, X_WA, b, X_WB } = pair;
         // the distance is unknown here: the deepest point may be beside the face
         let phi = f64::INFINITY;
         let has_edges = |s: &Shape| {
@@ -264,19 +263,20 @@ impl NarrowPhase {
         if !has_edges(a) || !has_edges(b) {
             return;
         }
-        self.fill_cores(a, X_WA, b, X_WB);
+        self.fill_cores(pair);
         let is_tube = |s: &Shape| matches!(s, Shape::Cylinder { .. });
         if is_tube(a) || is_tube(b) {
             let [p_WCa, p_WCb] = [X_WA, X_WB].map(|X| X.translation);
             let d = Distance { phi, p_WCa, p_WCb, n_AB_W };
-            self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
+            self.patch_at(pair, &d, margin, out);
         } else {
             self.clipper.patch(&self.a, &self.b, n_AB_W, phi, margin, out);
         }
     }
 
     /// Fills the cores of two shapes as [`patch_at`](Self::patch_at) expects them.
-    pub(crate) fn fill_cores(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) {
+    pub(crate) fn fill_cores(&mut self, pair: &Pair<'_>) {
+        let &Pair { a, X_WA, b, X_WB } = pair;
         let (core_b, X_WCore) =
             if matches!(b, Shape::Cylinder { .. }) { (a, X_WA) } else { (b, X_WB) };
         self.a.fill(a, X_WA);
@@ -287,14 +287,12 @@ impl NarrowPhase {
     /// shapes other than cylinders must be filled: two as A's and B's, a single one as B's.
     pub(crate) fn patch_at(
         &mut self,
-        a: &Shape,
-        X_WA: &Pose,
-        b: &Shape,
-        X_WB: &Pose,
+        pair: &Pair<'_>,
         d: &Distance,
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
+        let &Pair { a, X_WA, b, X_WB } = pair;
         let is_smooth = |s: &Shape| matches!(s, Shape::Sphere { .. } | Shape::Ellipsoid { .. });
         if is_smooth(a) || is_smooth(b) {
             return out.push(single(d));

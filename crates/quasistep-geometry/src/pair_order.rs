@@ -11,7 +11,7 @@
 use crate::distance::{ContactPoint, Distance, flip_distance, flip_point};
 use crate::narrow_phase::NarrowPhase;
 use crate::patch::FLAT;
-use crate::shape::Shape;
+use crate::shape::{Pair, Shape};
 use crate::way_out::for_each_face;
 use quasistep_math::{Pose, Vec3};
 use std::cmp::Ordering;
@@ -108,6 +108,10 @@ impl NarrowPhase {
     /// face, however near.
     ///
     /// Returns false if A has no such face.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "shapes and poses as in all functions of this type"
+    )]
     pub fn contact_patch_over(
         &mut self,
         a: &Shape,
@@ -127,12 +131,13 @@ impl NarrowPhase {
             }
         });
         let Some(n) = normal else { return false };
+        let pair = Pair { a, X_WA, b, X_WB };
         if is_exchanged(a, X_WA, b, X_WB) {
             let start = out.len();
-            self.patch_over_in_order(b, X_WB, a, X_WA, -n, margin, out);
+            self.patch_over_in_order(&pair.exchanged(), -n, margin, out);
             out[start..].iter_mut().for_each(|point| *point = flip_point(*point));
         } else {
-            self.patch_over_in_order(a, X_WA, b, X_WB, n, margin, out);
+            self.patch_over_in_order(&pair, n, margin, out);
         }
         true
     }
@@ -142,6 +147,10 @@ impl NarrowPhase {
     ///
     /// Returns false and appends nothing if there is none: for half-spaces (one normal only), for
     /// clouds (a normal per point), for shapes that do not overlap, and if all `ways` are zero.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "shapes and poses as in all functions of this type"
+    )]
     pub fn contact_patch_along(
         &mut self,
         a: &Shape,
@@ -152,12 +161,13 @@ impl NarrowPhase {
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) -> bool {
+        let pair = Pair { a, X_WA, b, X_WB };
         if !is_exchanged(a, X_WA, b, X_WB) {
-            return self.patch_along_in_order(a, X_WA, b, X_WB, ways, margin, out);
+            return self.patch_along_in_order(&pair, ways, margin, out);
         }
         let start = out.len();
         let ways: Vec<Vec3> = ways.iter().map(|way| -*way).collect();
-        let found = self.patch_along_in_order(b, X_WB, a, X_WA, &ways, margin, out);
+        let found = self.patch_along_in_order(&pair.exchanged(), &ways, margin, out);
         out[start..].iter_mut().for_each(|point| *point = flip_point(*point));
         found
     }

@@ -231,3 +231,17 @@ impl Shape {
         }
     }
 }
+
+/// Two shapes with their poses in the world.
+pub(crate) struct Pair<'a, A = Shape, B = Shape> {
+    pub a: &'a A,
+    pub X_WA: &'a Pose,
+    pub b: &'a B,
+    pub X_WB: &'a Pose,
+}
+
+impl<'a, A, B> Pair<'a, A, B> {
+    pub fn exchanged(&self) -> Pair<'a, B, A> {
+        Pair { a: self.b, X_WA: self.X_WB, b: self.a, X_WB: self.X_WA }
+    }
+}

@@ -14,7 +14,7 @@
 
 use crate::distance::{ContactPoint, Distance};
 use crate::narrow_phase::NarrowPhase;
-use crate::shape::Shape;
+use crate::shape::{Pair, Shape};
 use quasistep_math::{Pose, Vec3};
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -39,13 +39,6 @@ const AROUND: [[f64; 2]; 8] = [
     [-FRAC_1_SQRT_2, FRAC_1_SQRT_2],
 ];
 
-/// Two shapes with their poses.
-#[derive(Clone, Copy)]
-struct Pair<'a> {
-    a: (&'a Shape, &'a Pose),
-    b: (&'a Shape, &'a Pose),
-}
-
 /// A shift of B after which it touches A.
 #[derive(Clone, Copy)]
 struct Exit {
@@ -63,38 +56,35 @@ impl NarrowPhase {
     /// [`contact_patch_along`](Self::contact_patch_along).
     pub(crate) fn patch_along_in_order(
         &mut self,
-        a: &Shape,
-        X_WA: &Pose,
-        b: &Shape,
-        X_WB: &Pose,
+        pair: &Pair<'_>,
         ways: &[Vec3],
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) -> bool {
+        let &Pair { a, X_WA, b, X_WB } = pair;
         let has_faces = |s: &Shape| !matches!(s, Shape::HalfSpace | Shape::Cloud(_));
         if !has_faces(a) || !has_faces(b) || self.signed_distance(a, X_WA, b, X_WB).phi >= 0.0 {
             return false;
         }
-        let pair = Pair { a: (a, X_WA), b: (b, X_WB) };
         let (axes, rank) = span(ways);
         let exit = match axes[..rank] {
             [] => None,
             [u] => {
-                let ahead = self.exit(&pair, u);
-                nearer(ahead, self.exit(&pair, -u))
+                let ahead = self.exit(pair, u);
+                nearer(ahead, self.exit(pair, -u))
             }
-            ref axes => self.descend(&pair, axes),
+            ref axes => self.descend(pair, axes),
         };
         let Some(exit) = exit else { return false };
         let d = pair.distance(&exit);
-        self.fill_cores(a, X_WA, b, X_WB);
-        self.patch_at(a, X_WA, b, X_WB, &d, margin, out);
+        self.fill_cores(pair);
+        self.patch_at(pair, &d, margin, out);
         true
     }
 
     /// The shift along the unit vector `way` that ends the overlap.
     fn exit(&mut self, pair: &Pair<'_>, way: Vec3) -> Option<Exit> {
-        let ((a, X_WA), (b, X_WB)) = (pair.a, pair.b);
+        let &Pair { a, X_WA, b, X_WB } = pair;
         let mut n_AB_W = way;
         let mut shift = -pair.separation(way);
         for step in 1.. {
@@ -117,7 +107,7 @@ impl NarrowPhase {
         let shadow = |n: Vec3| axes.iter().fold(Vec3::ZERO, |sum, axis| sum + *axis * axis.dot(n));
         // faces of both shapes, sorted by the shift that their own plane requires
         let mut faces: Vec<(f64, Vec3)> = Vec::new();
-        for (sign, (shape, X)) in [(1.0, pair.a), (-1.0, pair.b)] {
+        for (sign, shape, X) in [(1.0, pair.a, pair.X_WA), (-1.0, pair.b, pair.X_WB)] {
             for_each_face(shape, |normal| {
                 let n = X.rotation.rotate(normal) * sign;
                 let way = shadow(n);
@@ -162,21 +152,21 @@ fn nearer(first: Option<Exit>, second: Option<Exit>) -> Option<Exit> {
 impl Pair<'_> {
     /// Separation of the shapes along the unit normal `n`, in m; negative for an overlap.
     fn separation(&self, n: Vec3) -> f64 {
-        lowest(self.b, n) + lowest(self.a, -n)
+        lowest(self.b, self.X_WB, n) + lowest(self.a, self.X_WA, -n)
     }
 
     /// The distance along the normal of an exit, at the present poses.
     fn distance(&self, exit: &Exit) -> Distance {
         let Exit { n_AB_W: n, mut p_WCa, mut p_WCb, .. } = *exit;
         let phi = self.separation(n);
-        let (shape, X) = self.a;
         let mut has_face = false;
-        for_each_face(shape, |m| has_face |= X.rotation.rotate(m).cross(n).max_abs() <= 1e-9);
+        let X = self.X_WA;
+        for_each_face(self.a, |m| has_face |= X.rotation.rotate(m).cross(n).max_abs() <= 1e-9);
         if has_face {
-            p_WCb += n * (lowest(self.b, n) - p_WCb.dot(n));
+            p_WCb += n * (lowest(self.b, self.X_WB, n) - p_WCb.dot(n));
             p_WCa = p_WCb - n * phi;
         } else {
-            p_WCa -= n * (lowest(self.a, -n) + p_WCa.dot(n));
+            p_WCa -= n * (lowest(self.a, self.X_WA, -n) + p_WCa.dot(n));
             p_WCb = p_WCa + n * phi;
         }
         Distance { phi, p_WCa, p_WCb, n_AB_W: n }
@@ -184,7 +174,7 @@ impl Pair<'_> {
 }
 
 /// The least `n · p` over a shape, in m.
-fn lowest((shape, X): (&Shape, &Pose), n: Vec3) -> f64 {
+fn lowest(shape: &Shape, X: &Pose, n: Vec3) -> f64 {
     let p = shape.support(X.rotation.inverse().rotate(-n)).unwrap_or_default();
     X.transform_point(p).dot(n)
 }

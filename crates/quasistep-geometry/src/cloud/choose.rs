@@ -100,14 +100,14 @@ impl Chooser {
         let mut first = Farthest { direction, limit: same, noise, best };
         search::<S, _, _>(tree, field, &mut first);
         let first = first.best.1.unwrap_or(deepest);
-        self.spread::<S, F>(tree, field, [first, deepest], normal, k, limit, asked);
+        self.spread::<S, F>(tree, field, [first, deepest], normal, k, limit);
         if asked {
             self.compare_others::<S, F>(tree, field, [first, deepest], k, limit);
         }
     }
 
     /// Fills `found` with points that span the patch, beginning with the first one of the pair
-    /// given. Also collects near ties of each choice if `asked`.
+    /// given. Also collects near ties of each choice if they are asked for.
     #[inline(always)]
     fn spread<S: Simd, F: Field>(
         &mut self,
@@ -117,8 +117,8 @@ impl Chooser {
         normal: quasistep_math::Vec3,
         k: u32,
         limit: f64,
-        asked: bool,
     ) {
+        let asked = self.tied.is_some();
         self.found.clear();
         self.found.push(first);
         self.patch.start(tree.point(first.slot), normal, deepest.phi, tree.half_diagonal);
@@ -153,6 +153,8 @@ impl Chooser {
         k: u32,
         limit: f64,
     ) {
+        // other choices do not collect near ties
+        let asked = self.tied.take();
         let chosen = self.found.clone();
         let is_chosen = |slot: u32| chosen.iter().any(|found| found.slot == slot);
         let mut tied = self.rivals.iter().any(|slot| !is_chosen(*slot));
@@ -167,12 +169,13 @@ impl Chooser {
             }
             if other.slot != first.slot {
                 let normal = field.normal(tree.point(other.slot));
-                self.spread::<S, F>(tree, field, [other, deepest], normal, k, limit, false);
+                self.spread::<S, F>(tree, field, [other, deepest], normal, k, limit);
                 tied = self.found.len() != chosen.len()
                     || !self.found.iter().all(|found| is_chosen(found.slot));
             }
         }
         self.found = chosen;
+        self.tied = asked;
         self.note(tied);
     }
 

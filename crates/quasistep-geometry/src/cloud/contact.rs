@@ -8,7 +8,7 @@ use super::points::PointCloud;
 use super::simd::Isa;
 use crate::distance::{ContactPoint, Distance};
 use crate::point::surface;
-use crate::shape::Shape;
+use crate::shape::{Pair, Shape};
 use quasistep_math::{Pose, Vec3};
 
 impl CloudMemory {
@@ -16,7 +16,8 @@ impl CloudMemory {
     pub fn distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
         let mut points = std::mem::take(&mut self.points);
         points.clear();
-        self.choose(a, X_WA, b, X_WB, Some(Choice::Nearest { k: 1 }), f64::INFINITY, &mut points);
+        let pair = Pair { a, X_WA, b, X_WB };
+        self.choose(&pair, Some(Choice::Nearest { k: 1 }), f64::INFINITY, &mut points);
         let d = points.first().map_or(
             // coordinates are NaN, or so large that their squares overflow
             Distance {
@@ -37,26 +38,26 @@ impl CloudMemory {
     /// `choice` overrides the cloud's own rule if it is `Some`.
     pub fn choose(
         &mut self,
-        a: &Shape,
-        X_WA: &Pose,
-        b: &Shape,
-        X_WB: &Pose,
+        pair: &Pair<'_>,
         choice: Option<Choice>,
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
+        let &Pair { a, X_WA, b, X_WB } = pair;
         match (a, b) {
             (Shape::Cloud(a), Shape::Cloud(b)) => {
-                self.clouds(a, X_WA, b, X_WB, choice, margin, out);
+                self.clouds(&Pair { a: &**a, X_WA, b: &**b, X_WB }, choice, margin, out);
             }
             (other, Shape::Cloud(cloud)) => {
                 let choice = choice.unwrap_or(cloud.choice);
-                self.shape(other, X_WA, cloud, X_WB, choice, margin, out);
+                let pair = Pair { a: other, X_WA, b: &**cloud, X_WB };
+                self.shape(&pair, choice, margin, out);
             }
             (Shape::Cloud(cloud), other) => {
                 let start = out.len();
                 let choice = choice.unwrap_or(cloud.choice);
-                self.shape(other, X_WB, cloud, X_WA, choice, margin, out);
+                let pair = Pair { a: other, X_WA: X_WB, b: &**cloud, X_WB: X_WA };
+                self.shape(&pair, choice, margin, out);
                 for p in &mut out[start..] {
                     *p = ContactPoint { p_WCa: p.p_WCb, p_WCb: p.p_WCa, n_AB_W: -p.n_AB_W, ..*p };
                 }
@@ -77,7 +78,7 @@ impl CloudMemory {
         let mut points = std::mem::take(&mut self.points);
         points.clear();
         self.chooser.tied = Some(false);
-        self.choose(a, X_WA, b, X_WB, None, margin, &mut points);
+        self.choose(&Pair { a, X_WA, b, X_WB }, None, margin, &mut points);
         self.points = points;
         self.chooser.tied.take() == Some(true)
     }
@@ -85,14 +86,12 @@ impl CloudMemory {
     /// Contact points of a shape A with a cloud B.
     fn shape(
         &mut self,
-        shape: &Shape,
-        X_WA: &Pose,
-        cloud: &PointCloud,
-        X_WB: &Pose,
+        pair: &Pair<'_, Shape, PointCloud>,
         choice: Choice,
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
+        let &Pair { a: shape, X_WA, b: cloud, X_WB } = pair;
         let (tree, limit, isa) = (&cloud.tree, margin + cloud.radius, Isa::detect());
         let motion = Motion::new(X_WA, X_WB, tree.origin);
         let middle = motion.point(Vec3::ZERO);

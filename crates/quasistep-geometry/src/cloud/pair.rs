@@ -16,6 +16,7 @@ use super::points::PointCloud;
 use super::search::{Found, neighbours};
 use super::simd::{Isa, LANES, Simd};
 use crate::distance::ContactPoint;
+use crate::shape::Pair;
 use quasistep_math::{Pose, Vec3};
 
 /// Cosine of the angle between normals of neighbours above which there is no edge between them:
@@ -144,23 +145,21 @@ impl CloudMemory {
     /// Appends the contact points of two clouds.
     pub(super) fn clouds(
         &mut self,
-        a: &PointCloud,
-        X_WA: &Pose,
-        b: &PointCloud,
-        X_WB: &Pose,
+        pair: &Pair<'_, PointCloud, PointCloud>,
         choice: Option<Choice>,
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) {
+        let &Pair { a, X_WA, b, X_WB } = pair;
         let choice = choice.unwrap_or_else(|| a.choice.joined(b.choice));
         self.meetings.clear();
         // a cloud without normals is used as a surface only if neither cloud has normals
         let only_points = a.normals.is_none() && b.normals.is_none();
         if only_points || a.normals.is_some() {
-            self.meet(b, X_WB, a, X_WA, choice, margin, true);
+            self.meet(&pair.exchanged(), choice, margin, true);
         }
         if only_points || b.normals.is_some() {
-            self.meet(a, X_WA, b, X_WB, choice, margin, false);
+            self.meet(pair, choice, margin, false);
         }
         let middle =
             (X_WA.transform_point(a.tree.origin) + X_WB.transform_point(b.tree.origin)) * 0.5;
@@ -169,17 +168,15 @@ impl CloudMemory {
         out.extend(self.meetings.iter().map(|m| m.point));
     }
 
-    /// Collects the nearest points of `cloud` against the surface of `other`.
+    /// Collects the nearest points of the first cloud against the surface of the other.
     fn meet(
         &mut self,
-        cloud: &PointCloud,
-        X_WC: &Pose,
-        other: &PointCloud,
-        X_WO: &Pose,
+        pair: &Pair<'_, PointCloud, PointCloud>,
         choice: Choice,
         margin: f64,
         other_is_a: bool,
     ) {
+        let &Pair { a: cloud, X_WA: X_WC, b: other, X_WB: X_WO } = pair;
         let radii = cloud.radius + other.radius;
         let X_WT = Pose { translation: X_WO.transform_point(other.tree.origin), ..*X_WO };
         let motion = Motion::new(&X_WT, X_WC, cloud.tree.origin);

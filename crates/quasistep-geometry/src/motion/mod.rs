@@ -29,6 +29,10 @@ use quasistep_math::{Pose, Vec3};
 impl NarrowPhase {
     /// Appends the derivatives of each of `points`, which must be the patch of A and B at these
     /// poses and this margin.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "shapes and poses as in all functions of this type"
+    )]
     pub fn contact_motions(
         &mut self,
         a: &Shape,
