@@ -123,6 +123,8 @@ pub(crate) struct ContactRows {
     pub dofs: Vec<u32>,
     /// Columns `[J_n, J_t1, J_t2]`, in m/s per unit rate of the dof.
     pub columns: Vec<[f64; 3]>,
+    /// Scale of restitution in the current solve, from 0 to 1.
+    pub rebound: f64,
     /// Columns `[W_n, W_r1, W_r2]` of contacts that resist turning, in rad/s per unit rate.
     turns: Vec<[f64; 3]>,
     /// Scratch: position of a dof's column in the current contact, or `u32::MAX`.

@@ -13,10 +13,10 @@ use crate::formulation::dynamic::{overlaps, without_recovery};
 use crate::load::Drive;
 use crate::params::{Fallback, Inertia, Relaxation, StepParams};
 use crate::state::State;
-use crate::step::{Request, StartFrom};
+use crate::step::Request;
 use crate::sweep::Finding;
 use crate::system::System;
-use crate::workspace::{Compliant, Workspace};
+use crate::workspace::{Compliant, StartFrom, Workspace};
 
 impl System {
     /// Runs stages 1 to 8 with the fallbacks for a motion that failed with the error `why`.

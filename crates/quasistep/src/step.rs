@@ -13,7 +13,7 @@ use crate::state::{State, StepInput};
 use crate::sweep::Finding;
 use crate::system::{Role, System};
 use crate::timer::Stage;
-use crate::workspace::{Pressing, Workspace};
+use crate::workspace::{Pressing, StartFrom, Workspace};
 
 /// Largest number of solves at one configuration. The loads of the first solve determine the centre
 /// of friction of areas for the second. A further solve would change the centre by less, by a
@@ -31,17 +31,6 @@ pub(crate) struct Request<'a> {
     pub input: &'a Drive<'a>,
     pub params: &'a StepParams,
     pub law: FrictionLaw,
-}
-
-/// Where the solver of a program starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StartFrom {
-    /// A cold start.
-    Nothing,
-    /// The solution of the step before, if there is one.
-    LastStep,
-    /// The last solution in the same step.
-    LastSolve,
 }
 
 impl System {
@@ -190,7 +179,7 @@ impl System {
         cartesian::springs_at(&self.springs, &self.model, commands, params, kins, found, springs)?;
         work.report.n_candidates = work.scan.n_candidates;
         self.solve_opened(params, place, work, |work| {
-            work.rebound = 1.0;
+            work.contacts.rebound = 1.0;
             self.solve_rows(request, place, start, work)?;
             let follows = matches!(work.pressing, Pressing::Found)
                 && (place == Where::Middle || params.integration == Integration::Euler);
@@ -202,7 +191,11 @@ impl System {
             }
             // if simultaneous impacts would gain energy, restitution is reduced
             while work.contacts.gain_energy(&work.report, &work.load.v_start) {
-                work.rebound = if work.rebound > LEAST_REBOUND { 0.5 * work.rebound } else { 0.0 };
+                work.contacts.rebound = if work.contacts.rebound > LEAST_REBOUND {
+                    0.5 * work.contacts.rebound
+                } else {
+                    0.0
+                };
                 self.solve_rows(request, place, StartFrom::LastSolve, work)?;
             }
             Ok(())
@@ -225,13 +218,8 @@ impl System {
             scan, scan_mid, load, contacts, problem, convex, coulomb, work_left, ..
         } = work;
         let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
-        let rebound = work.rebound;
-        let posed = Posed { system: self, q: &state.q, load, contacts, kin, params, rebound };
-        let known = match start {
-            StartFrom::Nothing => None,
-            StartFrom::LastStep => work.warm.as_deref().filter(|rows| !rows.is_empty()),
-            StartFrom::LastSolve => Some(work.again.as_slice()),
-        };
+        let posed = Posed { system: self, q: &state.q, load, contacts, kin, params };
+        let known = work.warm.rows(start);
         work.timer.enter(Stage::Assemble); // 4
         problem.assemble(&posed, law);
         work.timer.enter(Stage::Solve); // 5

@@ -32,6 +32,37 @@ pub(crate) enum Pressing {
     By(Vec<ContactReport>),
 }
 
+/// Where the solver of a program starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartFrom {
+    /// A cold start.
+    Nothing,
+    /// The solution of the step before, if there is one.
+    LastStep,
+    /// The last solution in the same step.
+    LastSolve,
+}
+
+/// Rows of solutions from which solvers may start.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Rows of the last step, ascending by key; `None` if the warm start is off.
+    pub last_step: Option<Vec<WarmRow>>,
+    /// Rows of the last solve in the same step.
+    last_solve: Vec<WarmRow>,
+}
+
+impl Known {
+    /// Rows from which a solver starts; `None` for a cold start.
+    pub fn rows(&self, start: StartFrom) -> Option<&[WarmRow]> {
+        match start {
+            StartFrom::Nothing => None,
+            StartFrom::LastStep => self.last_step.as_deref().filter(|rows| !rows.is_empty()),
+            StartFrom::LastSolve => Some(&self.last_solve),
+        }
+    }
+}
+
 /// Reusable memory of [`System::step`]. A fresh workspace gives the same solution to the solver's
 /// tolerance, and the same bits if the warm start is off or restored.
 #[derive(Debug)]
@@ -47,13 +78,8 @@ pub struct Workspace {
     pub(crate) convex: ConvexWork,
     pub(crate) coulomb: CoulombWork,
     pub(crate) report: StepReport,
-    /// Rows of the last step, ascending by key; `None` if the warm start is off.
-    pub(crate) warm: Option<Vec<WarmRow>>,
-    /// Rows of the previous solve in the same step.
-    pub(crate) again: Vec<WarmRow>,
+    pub(crate) warm: Known,
     pub(crate) pressing: Pressing,
-    /// Scale of restitution in the current solve, from 0 to 1.
-    pub(crate) rebound: f64,
     pub(crate) q_next: Vec<f64>,
     pub(crate) sweep: Sweep,
     /// Rates by which the configuration is integrated, if they differ from the step's velocity.
@@ -90,10 +116,8 @@ impl System {
             convex: ConvexWork::default(),
             coulomb: CoulombWork::default(),
             report: StepReport::default(),
-            warm: Some(Vec::new()),
-            again: Vec::new(),
+            warm: Known { last_step: Some(Vec::new()), last_solve: Vec::new() },
             pressing: Pressing::default(),
-            rebound: 1.0,
             q_next: Vec::new(),
             sweep: Sweep::default(),
             followed: Vec::new(),
@@ -114,7 +138,7 @@ impl System {
 impl Workspace {
     /// Turns the warm start on (the default) or off, and clears it.
     pub fn set_warm_start(&mut self, on: bool) {
-        self.warm = on.then(Vec::new);
+        self.warm.last_step = on.then(Vec::new);
     }
 
     /// Sets the largest number of threads for groups of bodies that do not touch one another; the
@@ -127,22 +151,22 @@ impl Workspace {
 
     /// A checkpoint of the state and of the next step's warm start.
     pub fn checkpoint(&self, state: &crate::State) -> Checkpoint {
-        Checkpoint { state: state.clone(), rows: self.warm.clone().unwrap_or_default() }
+        Checkpoint { state: state.clone(), rows: self.warm.last_step.clone().unwrap_or_default() }
     }
 
     /// Restores the warm start of a checkpoint. The caller restores its state.
     pub fn resume(&mut self, checkpoint: &Checkpoint) {
-        self.warm = Some(checkpoint.rows.clone());
+        self.warm.last_step = Some(checkpoint.rows.clone());
     }
 
     /// Warm start of the next step.
     pub fn warm_start(&self) -> WarmStart {
-        WarmStart { rows: self.warm.clone().unwrap_or_default() }
+        WarmStart { rows: self.warm.last_step.clone().unwrap_or_default() }
     }
 
     /// Sets the warm start of the next step; `None` for a cold start.
     pub fn start_from(&mut self, warm: Option<&WarmStart>) {
-        let rows = self.warm.get_or_insert_default();
+        let rows = self.warm.last_step.get_or_insert_default();
         rows.clear();
         if let Some(warm) = warm {
             rows.extend_from_slice(&warm.rows);
@@ -151,14 +175,16 @@ impl Workspace {
 
     /// Stores the solution as warm start of the next step.
     pub(crate) fn remember(&mut self, params: &StepParams) {
-        let Self { problem, convex, coulomb, report, warm: Some(warm), .. } = self else { return };
-        keep(problem, convex, coulomb, report.method, params, warm);
+        let Self { problem, convex, coulomb, report, warm, .. } = self;
+        if let Some(rows) = &mut warm.last_step {
+            keep(problem, convex, coulomb, report.method, params, rows);
+        }
     }
 
     /// Stores the solution as warm start of the next solve in the same step.
     pub(crate) fn remember_solve(&mut self, params: &StepParams) {
-        let Self { problem, convex, coulomb, report, again, .. } = self;
-        keep(problem, convex, coulomb, report.method, params, again);
+        let Self { problem, convex, coulomb, report, warm, .. } = self;
+        keep(problem, convex, coulomb, report.method, params, &mut warm.last_solve);
     }
 
     /// Sets the clock that measures the stages, in ns from any origin. Without one, durations are

@@ -55,9 +55,8 @@ impl Derivatives {
         let first = self.pressure.as_ref().map(Pressure::first);
         let by_place = pressure::all_by_place(&work.contacts, first);
         let mut centres = Vec::new();
-        let Workspace { load, contacts, problem, scan, rebound, .. } = &*work;
-        let posed =
-            Posed { system, q: &self.q, load, contacts, kin: &scan.kin, params, rebound: *rebound };
+        let Workspace { load, contacts, problem, scan, .. } = &*work;
+        let posed = Posed { system, q: &self.q, load, contacts, kin: &scan.kin, params };
         let rows = met.as_deref().unwrap_or(&contacts.rows);
         for (k, (row, motion)) in rows.iter().zip(&self.motions).enumerate() {
             let near = &row.near;
@@ -83,8 +82,11 @@ impl Derivatives {
             let phi = row.near.point.phi;
             let speed = posed.rebound_speed(row);
             let offset = row.gap_offset(params);
-            contact.bounce =
-                if speed > -offset.min(0.0) { rebound * row.friction.restitution } else { 0.0 };
+            contact.bounce = if speed > -offset.min(0.0) {
+                contacts.rebound * row.friction.restitution
+            } else {
+                0.0
+            };
             contact.rates[0] += if contact.bounce > 0.0 { -speed } else { offset };
             let gives = row.friction.compliance > 0.0;
             if contact.bounce > 0.0 {

@@ -9,9 +9,9 @@ use crate::formulation::{FrictionLaw, Where, anitescu};
 use crate::load::Drive;
 use crate::params::{Fallback, Integration, StepParams};
 use crate::state::{State, StepInput};
-use crate::step::{Request, StartFrom};
+use crate::step::Request;
 use crate::system::{Role, System};
-use crate::workspace::{Pressing, Workspace};
+use crate::workspace::{Pressing, StartFrom, Workspace};
 use quasistep_model::Twist;
 
 impl System {
@@ -76,7 +76,7 @@ impl System {
             let mut first = out.spare.take().unwrap_or_else(|| Box::new(self.create_derivatives()));
             out.collect(self, input, &used, mode);
             std::mem::swap(out, &mut *first);
-            out.work.warm.clone_from(&first.work.warm);
+            out.work.warm.last_step.clone_from(&first.work.warm.last_step);
             out.work.meetings.clone_from(&first.work.meetings);
             out.places.clone_from(&first.places);
             out.work.work_left = first.work.work_left;
@@ -136,10 +136,9 @@ impl System {
                 let program = &work.problem.program.friction;
                 out.kinks.program = out.sensitivity.coulomb(program, &work.coulomb.solution)?;
                 // differentiate the data of the program's cones
-                let Workspace { problem, load, contacts, scan, rebound, .. } = &mut *work;
+                let Workspace { problem, load, contacts, scan, .. } = &mut *work;
                 let (q, kin) = (&state.q[..], &scan.kin);
-                let posed =
-                    Posed { system: self, q, load, contacts, kin, params, rebound: *rebound };
+                let posed = Posed { system: self, q, load, contacts, kin, params };
                 problem.assemble(&posed, FrictionLaw::Convex);
                 out.x.clone_from(&work.coulomb.solution.x);
                 out.z.clear();
@@ -160,10 +159,9 @@ impl System {
                 out.x.clone_from(&out.relaxed.x);
                 out.z.clone_from(&out.relaxed.z);
                 out.bound = kappa * program.n_cones() as f64;
-                let Workspace { problem, load, contacts, report, scan, rebound, .. } = &mut *work;
+                let Workspace { problem, load, contacts, report, scan, .. } = &mut *work;
                 let (q, kin) = (&state.q[..], &scan.kin);
-                let posed =
-                    Posed { system: self, q, load, contacts, kin, params, rebound: *rebound };
+                let posed = Posed { system: self, q, load, contacts, kin, params };
                 anitescu::write(problem, &posed, 0.0, &out.x, &out.z, report);
             }
         }

@@ -26,16 +26,14 @@ pub(crate) struct Posed<'a> {
     pub contacts: &'a ContactRows,
     pub kin: &'a Kinematics,
     pub params: &'a StepParams,
-    /// Scale of restitution in this solve, from 0 to 1.
-    pub rebound: f64,
 }
 
 impl Posed<'_> {
     /// Normal speed of a contact after its impact, in m/s. Zero without an impact: a contact whose
     /// approach speed is below the speed that gravity adds in a step counts as resting.
     pub fn rebound_speed(&self, row: &ContactRow) -> f64 {
-        let Self { params, load, contacts, rebound, .. } = *self;
-        let share = rebound * row.friction.restitution;
+        let Self { params, load, contacts, .. } = *self;
+        let share = contacts.rebound * row.friction.restitution;
         if share == 0.0 || !params.formulation.carries_velocity() {
             return 0.0;
         }
