@@ -27,6 +27,30 @@ fn main() {
     }
 }
 
+/// Shapes that touch the rabbit, with name and pose.
+fn places() -> [(&'static str, Shape, Pose); 7] {
+    let plate = Shape::Box { half: [0.04, 0.005, 0.04] };
+    let hull: Vec<Vec3> = (0..8)
+        .map(|i| {
+            Vec3::new([-0.04, 0.04][i & 1], [-0.005, 0.005][i >> 1 & 1], [-0.04, 0.04][i >> 2])
+        })
+        .collect();
+    let hull = Shape::Polytope(Arc::new(Polytope::from_points(&hull).expect("a box is a hull")));
+    let beside = |y: f64| Pose::from_translation(Vec3::new(0.0, y, 0.05));
+    let floor = Pose::IDENTITY;
+    // the rabbit is gripped with its widest points slightly inside
+    let touch = 0.042 - 1e-5 + 0.005;
+    [
+        ("floor", Shape::HalfSpace, floor),
+        ("left plate", plate.clone(), beside(touch)),
+        ("right plate", plate, beside(-touch)),
+        ("ball", Shape::Sphere { radius: 0.02 }, beside(0.042 + 0.02)),
+        ("capsule", Shape::Capsule { radius: 0.01, half_length: 0.04 }, beside(0.042 + 0.01)),
+        ("cylinder", Shape::Cylinder { radius: 0.01, half_length: 0.04 }, beside(0.042 + 0.01)),
+        ("hull", hull, beside(touch)),
+    ]
+}
+
 fn measure(n: usize) {
     let points = rabbit(n, 1);
     let start = thread_cpu_ns();
@@ -40,33 +64,12 @@ fn measure(n: usize) {
     );
     let spread = Shape::Cloud(Arc::new(spread));
     let nearest = Shape::Cloud(Arc::new(cloud(Choice::Nearest { k: K })));
-
-    let plate = Shape::Box { half: [0.04, 0.005, 0.04] };
-    let hull: Vec<Vec3> = (0..8)
-        .map(|i| {
-            Vec3::new([-0.04, 0.04][i & 1], [-0.005, 0.005][i >> 1 & 1], [-0.04, 0.04][i >> 2])
-        })
-        .collect();
-    let hull = Shape::Polytope(Arc::new(Polytope::from_points(&hull).expect("a box is a hull")));
-    let beside = |y: f64| Pose::from_translation(Vec3::new(0.0, y, 0.05));
-    let floor = Pose::IDENTITY;
-    // the rabbit is gripped with its widest points slightly inside
-    let touch = 0.042 - 1e-5 + 0.005;
-    let places: [(&str, Shape, Pose); 7] = [
-        ("floor", Shape::HalfSpace, floor),
-        ("left plate", plate.clone(), beside(touch)),
-        ("right plate", plate, beside(-touch)),
-        ("ball", Shape::Sphere { radius: 0.02 }, beside(0.042 + 0.02)),
-        ("capsule", Shape::Capsule { radius: 0.01, half_length: 0.04 }, beside(0.042 + 0.01)),
-        ("cylinder", Shape::Cylinder { radius: 0.01, half_length: 0.04 }, beside(0.042 + 0.01)),
-        ("hull", hull, beside(touch)),
-    ];
     println!(
         "{:>12}{:>22}{:>22}{:>22}{:>9}{:>9}",
         "", "spread", "nearest", "plain loop", "phi m", "points"
     );
     let mut total = [0.0; 3];
-    for (name, shape, X_WS) in &places {
+    for (name, shape, X_WS) in &places() {
         // oblique to the world axes, and slightly displaced in every query
         let tilt = Quat::from_rotation_vector(Vec3::new(0.3, -0.2, 0.5));
         let turn = Pose::new(tilt, Vec3::new(0.2, 0.1, -0.3));
