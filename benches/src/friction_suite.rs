@@ -8,8 +8,8 @@ use quasistep::StepInput;
 use quasistep_solvers::FrictionProgram;
 use std::path::Path;
 
-#[path = "../../crates/quasistep-solvers/tests/common/mod.rs"]
-#[allow(unreachable_pub)]
+#[path = "../../crates/quasistep-solvers/tests/all/common/mod.rs"]
+#[allow(dead_code, missing_docs, non_snake_case, unreachable_pub)] // it is written for tests
 mod common;
 
 /// One program.

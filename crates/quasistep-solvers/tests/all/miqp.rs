@@ -1,10 +1,6 @@
 //! Branch and bound compared with an enumeration of all combinations of modes.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::{Problem, Samples};
+use crate::common::{Problem, Samples};
 use quasistep_solvers::{
     Choices, Hooks, Miqp, MiqpLimit, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Reason,
     Rows, Side, Status,

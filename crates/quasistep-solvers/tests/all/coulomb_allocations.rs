@@ -1,14 +1,9 @@
 //! A warm solve with exact friction, of a size already seen, allocates nothing.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_solvers::{
     CoulombMethod, CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction,
     FrictionProgram, Outcome,
 };
-
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
 
 /// Particles in a row on a floor, each pulled along x by a spring and along y by the moving floor.
 fn program(round: bool, pull: f64, p: &mut FrictionProgram) {

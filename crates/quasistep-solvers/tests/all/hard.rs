@@ -1,11 +1,7 @@
 //! Every sample ends with a status that is verified from the sample's own data.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Samples;
-use common::hard::{Recipe, Sample, hard_problem, prove};
+use crate::common::Samples;
+use crate::common::hard::{Recipe, Sample, hard_problem, prove};
 use quasistep_solvers::{ConeSolver, QpSolver, Reason, Settings, Solution, Status};
 
 /// Solves `count` samples and verifies each outcome. Returns how many were solved, unbounded and

@@ -1,12 +1,8 @@
 //! Uniqueness and existence: Proposition 1 and Theorem 1 of Trinkle05, and programs without a
 //! solution.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Samples;
-use common::friction::{Recipe, friction_problem};
+use crate::common::Samples;
+use crate::common::friction::{Recipe, friction_problem};
 use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, Friction, FrictionProgram, LeastWork, Motion,
     Outcome, Refutation, Status, Uniqueness,

@@ -1,12 +1,8 @@
 //! Friction programs without a solution. One round cone is compared with a search over slip
 //! directions; for pyramids certificates are checked.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Samples;
-use common::friction::{Recipe, friction_problem};
+use crate::common::Samples;
+use crate::common::friction::{Recipe, friction_problem};
 use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome, Reason,
     Refutation, Saturation,

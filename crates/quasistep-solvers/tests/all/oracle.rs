@@ -1,14 +1,10 @@
 //! Comparison with Clarabel, an independent interior point solver, on seeded degenerate problems.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
+use crate::common::{Problem, Samples, contact_problem};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettingsBuilder, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus,
 };
-use common::{Problem, Samples, contact_problem};
 use quasistep_solvers::Status;
 
 fn clarabel(problem: &Problem, scale: f64) -> (SolverStatus, Vec<f64>) {

@@ -1,10 +1,6 @@
 //! Sparse programs without contact structure.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::{Problem, Samples};
+use crate::common::{Problem, Samples};
 use quasistep_solvers::{
     Reason, RowCone, Rows, Saturation, Settings, Socp, SocpSolver, Solution, Status, WarmStart,
 };

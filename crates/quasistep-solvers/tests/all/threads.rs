@@ -1,6 +1,4 @@
 //! Islands on threads: results do not depend on the number of threads, bit by bit.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_solvers::{
     Cone, ConeProgram, ConeSolver, Method, Reason, Settings, Solution, Status,

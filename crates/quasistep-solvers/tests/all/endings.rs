@@ -1,6 +1,4 @@
 //! Programs without a solution, and similar programs that have one.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_solvers::{
     Cone, ConeProgram, ConeSolver, Qp, QpSolver, Reason, Rows, Settings, Solution, Status,

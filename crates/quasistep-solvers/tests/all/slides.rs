@@ -1,7 +1,5 @@
 //! A cube that slides on its face. Along the bisector of two edges of a pyramid, two of its
 //! friction forces tie.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction, FrictionProgram,

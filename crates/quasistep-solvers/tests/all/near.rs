@@ -1,6 +1,4 @@
 //! Solutions to a given accuracy: the interior point's last iterate, island by island.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_solvers::{
     Cone, ConeProgram, ConeSolver, Method, Reason, Settings, Solution, Status,

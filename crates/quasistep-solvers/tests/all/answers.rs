@@ -1,10 +1,6 @@
 //! Solutions in closed form, and certificates of problems without a solution.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::{Problem, Samples, contact_problem};
+use crate::common::{Problem, Samples, contact_problem};
 use quasistep_solvers::{Saturation, Status};
 
 #[track_caller]

@@ -19,8 +19,6 @@ pub struct Recipe {
     pub massless: f64,
     /// Forces and lengths are scaled by powers of ten up to this exponent, up or down.
     pub decades: f64,
-    /// Probability of a Huber term on a variable.
-    pub springs: f64,
     pub round: bool,
 }
 
@@ -33,7 +31,6 @@ impl Recipe {
         directions: 2,
         massless: 0.5,
         decades: 0.0,
-        springs: 0.0,
         round: false,
     };
     pub const SPATIAL: Self =

@@ -1,12 +1,8 @@
 //! Random friction problems as complementarity problems: every outcome is checked, and small
 //! problems are compared with an enumeration of all cases.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Samples;
-use common::friction::{Dense, Recipe, check_lcp, dense, friction_problem};
+use crate::common::Samples;
+use crate::common::friction::{Dense, Recipe, check_lcp, dense, friction_problem};
 use quasistep_solvers::{
     Lcp, LcpOutcome, LcpSolution, LcpSolver, Qp, QpSolver, Refutation, Rows, Settings, Solution,
     Status,
@@ -78,7 +74,7 @@ fn every_outcome_is_proved() {
     }
 }
 
-/// Long version: `cargo test --release -p quasistep-solvers --test friction_lcps -- --ignored
+/// Long version: `cargo test --release -p quasistep-solvers friction_lcps -- --ignored
 /// --nocapture`.
 #[test]
 #[ignore = "takes some minutes"]

@@ -1,10 +1,6 @@
 //! Small problems, compared with a search over all sets of active rows.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::{Problem, Samples};
+use crate::common::{Problem, Samples};
 use quasistep_solvers::Status;
 
 /// Solves `M x = r` (row-major, square) by Gauss–Jordan elimination with full pivoting. If `M` is

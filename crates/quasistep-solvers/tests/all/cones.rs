@@ -1,6 +1,4 @@
 //! Cone programs: closed forms, both kinds of cones, warm and cold, compared with the dense solver.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_solvers::{
     Cone, ConeProgram, ConeSolver, DenseProgram, HandOver, Method, QpSolver, Saturation, Settings,

@@ -2,7 +2,6 @@
 //!
 //! Two fingers at x_l and x_r share a height y. A sphere of radius 0.1 at (x_c, y_c) lies on the
 //! floor. The unknown is the displacement of (x_c, y_c, x_l, x_r, y) in the step.
-#![allow(missing_docs)]
 
 use quasistep_solvers::{
     CoulombMethods, CoulombSettings, CoulombSolution, CoulombSolver, Friction, FrictionProgram,
@@ -70,10 +69,10 @@ fn agrees(text: &str, mass: f64, settings: &CoulombSettings) {
 fn impedances_agree_with_the_reference() {
     for methods in [CoulombMethods::ALL, CoulombMethods::LEMKE] {
         let settings = CoulombSettings { methods, ..CoulombSettings::default() };
-        agrees(include_str!("data/gripper_peer_knots_mu0kg.txt"), 0.0, &settings);
-        agrees(include_str!("data/gripper_peer_knots_mu1kg.txt"), 1.0, &settings);
-        agrees(include_str!("data/gripper_stop_at_0.24_mu0kg.txt"), 0.0, &settings);
-        agrees(include_str!("data/gripper_stop_at_0.24_mu1kg.txt"), 1.0, &settings);
+        agrees(include_str!("../data/gripper_peer_knots_mu0kg.txt"), 0.0, &settings);
+        agrees(include_str!("../data/gripper_peer_knots_mu1kg.txt"), 1.0, &settings);
+        agrees(include_str!("../data/gripper_stop_at_0.24_mu0kg.txt"), 0.0, &settings);
+        agrees(include_str!("../data/gripper_stop_at_0.24_mu1kg.txt"), 1.0, &settings);
     }
 }
 

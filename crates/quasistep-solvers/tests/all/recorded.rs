@@ -1,10 +1,6 @@
 //! Recorded contact problems: many more active rows than variables, and very different units.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Problem;
+use crate::common::Problem;
 use quasistep_solvers::{Solution, Status};
 
 struct Record {
@@ -47,11 +43,11 @@ fn read(text: &str) -> Vec<Record> {
 }
 
 fn bunny() -> Vec<Record> {
-    read(include_str!("data/bunny13.txt"))
+    read(include_str!("../data/bunny13.txt"))
 }
 
 fn stack() -> Vec<Record> {
-    read(include_str!("data/stack69.txt"))
+    read(include_str!("../data/stack69.txt"))
 }
 
 fn without_mass(mut record: Record) -> Record {

@@ -1,14 +1,7 @@
 //! A solve of a size already seen allocates nothing.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::{Samples, contact_problem};
+use crate::common::{Samples, contact_problem};
 use quasistep_solvers::{ConeSolver, Method, QpSolver, Settings, Solution, Status, WarmStart};
-
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
 
 #[test]
 fn warm_solves_allocate_nothing() {

@@ -1,12 +1,8 @@
 //! Non-unique forces: the reported changes of forces, compared with other solutions for the forces
 //! at the same motion.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Samples;
-use common::friction::{Recipe, Sample, friction_problem};
+use crate::common::Samples;
+use crate::common::friction::{Recipe, Sample, friction_problem};
 use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, Outcome, Qp, QpSolver, Rows, Settings,
     Solution, Status, Uniqueness,

@@ -1,12 +1,8 @@
 //! Derivatives compared with central differences and with their transposes; kinks; the relaxed
 //! program.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Samples;
-use common::patches::{Patches, dot, each_entry, room};
+use crate::common::Samples;
+use crate::common::patches::{Patches, dot, each_entry, room};
 use quasistep_solvers::{
     Cone, ConeProgram, ConeSolver, Relaxed, Saturation, Sensitivity, SensitivityError, Settings,
     Solution, Status,

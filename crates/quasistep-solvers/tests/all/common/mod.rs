@@ -1,7 +1,4 @@
 //! Problems that own their data, seeded samples, and checks of certificates.
-#![allow(dead_code)] // each test file uses a part of this module
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 pub mod friction;
 pub mod hard;

@@ -1,12 +1,8 @@
 //! Exact friction in stacks and walls of boxes: many more contacts than degrees of freedom, with
 //! offsets that are slightly inconsistent as in a simulation.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Samples;
-use common::friction::{Sample, Written};
+use crate::common::Samples;
+use crate::common::friction::{Sample, Written};
 use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction, Outcome,
 };

@@ -2,7 +2,6 @@
 //!
 //! A particle of 1 kg lies on a floor. A fence pushes it along x and moves along y, and there is a
 //! wall at x = 1. The unknown is the displacement in the step, in m, so that forces are in N.
-#![allow(missing_docs)]
 
 use quasistep_solvers::{
     CoulombMethod, CoulombMethods, CoulombSettings, CoulombSolution, CoulombSolver, Friction,
@@ -139,20 +138,20 @@ fn agrees(floor: Floor, mu_fence: f64, text: &str, tolerance: f64) {
 
 #[test]
 fn diamond_of_four_agrees_with_the_reference() {
-    agrees(Floor::Diamond(4), 0.0, include_str!("data/fence_DLC4_mu2_0.0_mu3_0.5.txt"), 1e-9);
-    agrees(Floor::Diamond(4), 0.5, include_str!("data/fence_DLC4_mu2_0.5_mu3_0.5.txt"), 1e-9);
+    agrees(Floor::Diamond(4), 0.0, include_str!("../data/fence_DLC4_mu2_0.0_mu3_0.5.txt"), 1e-9);
+    agrees(Floor::Diamond(4), 0.5, include_str!("../data/fence_DLC4_mu2_0.5_mu3_0.5.txt"), 1e-9);
 }
 
 #[test]
 fn diamond_of_eight_agrees_with_the_reference() {
-    agrees(Floor::Diamond(8), 0.0, include_str!("data/fence_DLC8_mu2_0.0_mu3_0.5.txt"), 1e-9);
-    agrees(Floor::Diamond(8), 0.5, include_str!("data/fence_DLC8_mu2_0.5_mu3_0.5.txt"), 1e-9);
+    agrees(Floor::Diamond(8), 0.0, include_str!("../data/fence_DLC8_mu2_0.0_mu3_0.5.txt"), 1e-9);
+    agrees(Floor::Diamond(8), 0.5, include_str!("../data/fence_DLC8_mu2_0.5_mu3_0.5.txt"), 1e-9);
 }
 
 #[test]
 fn round_cone_agrees_with_the_reference() {
-    agrees(Floor::Round, 0.0, include_str!("data/fence_DQC_mu2_0.0_mu3_0.5.txt"), 1e-8);
-    agrees(Floor::Round, 0.5, include_str!("data/fence_DQC_mu2_0.5_mu3_0.5.txt"), 1e-8);
+    agrees(Floor::Round, 0.0, include_str!("../data/fence_DQC_mu2_0.0_mu3_0.5.txt"), 1e-8);
+    agrees(Floor::Round, 0.5, include_str!("../data/fence_DQC_mu2_0.5_mu3_0.5.txt"), 1e-8);
 }
 
 /// x at which the linearised fence leaves the particle.

@@ -1,13 +1,8 @@
 //! A search of a size and depth already seen allocates nothing.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
 use quasistep_solvers::{
     Choices, Hooks, Miqp, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Rows, Side,
 };
-
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
 
 #[test]
 fn a_repeated_search_allocates_nothing() {

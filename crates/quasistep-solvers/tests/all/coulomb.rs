@@ -1,12 +1,8 @@
 //! Random friction programs with pyramids and round cones. Every outcome is checked against its own
 //! data.
-#![allow(missing_docs)]
-#![allow(non_snake_case)]
 
-mod common;
-
-use common::Samples;
-use common::friction::{Recipe, friction_problem};
+use crate::common::Samples;
+use crate::common::friction::{Recipe, friction_problem};
 use quasistep_solvers::{
     CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction, FrictionProgram,
     Outcome, Reason, Refutation,
