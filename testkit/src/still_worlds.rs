@@ -50,6 +50,19 @@ fn rotation(random: &mut Random) -> Quat {
     }
 }
 
+/// A body of one shape, on a joint of the world.
+struct Part {
+    name: String,
+    joint: JointKind,
+    /// The joint's place in the world.
+    X_PF: Pose,
+    shape: Shape,
+    mu: f64,
+    role: Role,
+    /// Coordinates of the joint at the start.
+    q0: Vec<f64>,
+}
+
 /// Parts of a world under construction.
 struct Parts {
     builder: ModelBuilder,
@@ -82,17 +95,9 @@ impl Parts {
         }
     }
 
-    /// Adds a body of one shape at `q0`. Gravity acts on it if its joint is free.
-    fn add(
-        &mut self,
-        name: String,
-        joint: JointKind,
-        X_PF: Pose,
-        shape: Shape,
-        mu: f64,
-        role: Role,
-        q0: &[f64],
-    ) {
+    /// Adds a body. Gravity acts on it if its joint is free.
+    fn add(&mut self, part: Part) {
+        let Part { name, joint, X_PF, shape, mu, role, q0 } = part;
         let inertia = shape.mass_properties(800.0).expect("a solid");
         let body = self.builder.add_body(BodyDef {
             joint_name: name.clone(),
@@ -129,10 +134,15 @@ impl Parts {
                 tops[pile] + gap - box_around.min.z,
             );
             tops[pile] = at.z + box_around.max.z;
-            let q0: Vec<f64> = turn.to_array().into_iter().chain(at.to_array()).collect();
-            let mu = random.pick(&[0.3, 0.8]);
-            let name = format!("b{k}");
-            self.add(name, JointKind::Free, Pose::IDENTITY, shape, mu, Role::Passive, &q0);
+            self.add(Part {
+                name: format!("b{k}"),
+                joint: JointKind::Free,
+                X_PF: Pose::IDENTITY,
+                shape,
+                mu: random.pick(&[0.3, 0.8]),
+                role: Role::Passive,
+                q0: turn.to_array().into_iter().chain(at.to_array()).collect(),
+            });
         }
     }
 
@@ -165,9 +175,15 @@ impl Parts {
                 })
             };
             let turn = if random.chance(0.5) { rotation(random) } else { Quat::IDENTITY };
-            let axis = turn.inverse().rotate(way);
-            let joint = JointKind::Prismatic { axis };
-            self.add(format!("p{k}"), joint, Pose::new(turn, at), shape, 0.5, role, &[0.0]);
+            self.add(Part {
+                name: format!("p{k}"),
+                joint: JointKind::Prismatic { axis: turn.inverse().rotate(way) },
+                X_PF: Pose::new(turn, at),
+                shape,
+                mu: 0.5,
+                role,
+                q0: vec![0.0],
+            });
         }
     }
 

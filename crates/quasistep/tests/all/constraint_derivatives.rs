@@ -33,11 +33,10 @@ fn machine(prescribed: bool) -> System {
     });
     let role = if prescribed { Role::Prescribed } else { drive };
     let passive = Role::Passive;
-    let crank = world.placed_body("crank", WORLD, x(-0.3, 0.1), hinge, bar(0.1), role, None);
+    let crank = world.placed_body("crank", WORLD, x(-0.3, 0.1), hinge, bar(0.1), role);
     let coupler =
-        world.placed_body("coupler", crank, x(0.1, 0.0), hinge, bar(0.25), passive.clone(), None);
-    let rocker =
-        world.placed_body("rocker", WORLD, x(0.0, 0.1), hinge, bar(0.2), passive.clone(), None);
+        world.placed_body("coupler", crank, x(0.1, 0.0), hinge, bar(0.25), passive.clone());
+    let rocker = world.placed_body("rocker", WORLD, x(0.0, 0.1), hinge, bar(0.2), passive.clone());
     world.resist(rocker, 0.05, 0.0, 1);
     world.shape(coupler, ball(0.03), BALL, 0.4);
     let object = world.body("box", WORLD, JointKind::Free, 0.5, passive.clone());

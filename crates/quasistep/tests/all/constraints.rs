@@ -70,9 +70,9 @@ fn four_bar(crank: Role, mass: f64, close: impl FnOnce(usize, usize) -> Vec<Cons
     let [a, b, c, g] = BARS;
     let x = |x: f64| Pose::from_translation(Vec3::new(x, 0.0, 0.0));
     let rod = |l: f64| rod(mass, l);
-    let crank = world.placed_body("crank", WORLD, Pose::IDENTITY, hinge(), rod(a), crank, None);
-    let coupler = world.placed_body("coupler", crank, x(a), hinge(), rod(b), Role::Passive, None);
-    let rocker = world.placed_body("rocker", WORLD, x(g), hinge(), rod(c), Role::Passive, None);
+    let crank = world.placed_body("crank", WORLD, Pose::IDENTITY, hinge(), rod(a), crank);
+    let coupler = world.placed_body("coupler", crank, x(a), hinge(), rod(b), Role::Passive);
+    let rocker = world.placed_body("rocker", WORLD, x(g), hinge(), rod(c), Role::Passive);
     world.build_with(with(close(coupler, rocker)))
 }
 
@@ -170,7 +170,7 @@ fn a_welded_pair_is_one_body() {
         world.stool(one, 0.04, 0.2);
         let (parent, X_PF, joint) =
             if welded { (WORLD, Pose::IDENTITY, free) } else { (one, side, JointKind::Fixed) };
-        let two = world.placed_body("two", parent, X_PF, joint, of_mass(0.2), passive, None);
+        let two = world.placed_body("two", parent, X_PF, joint, of_mass(0.2), passive);
         world.shape(two, cube.clone(), [0.0, 0.0, 0.03], 0.5);
         if !welded {
             return world.build();
@@ -266,7 +266,7 @@ fn a_chain_that_is_pinned_at_both_ends_hangs_as_statics_says() {
     for k in 0..N {
         let X_PF = Pose::from_translation(Vec3::X * if k == 0 { 0.0 } else { l });
         let name = format!("rod{k}");
-        parent = world.placed_body(&name, parent, X_PF, hinge(), rod(m, l), Role::Passive, None);
+        parent = world.placed_body(&name, parent, X_PF, hinge(), rod(m, l), Role::Passive);
         world.resist(parent, 1.0, 0.0, 1);
     }
     let span = 0.35;
@@ -317,13 +317,13 @@ fn what_depends_is_told_and_changes_nothing() {
         let (l, m) = (0.2, 0.3);
         let mut crank = |x: f64, role: Role| {
             let X = Pose::from_translation(Vec3::new(x, 0.0, 0.0));
-            world.placed_body(&format!("crank{x}"), WORLD, X, hinge(), rod(m, l), role, None)
+            world.placed_body(&format!("crank{x}"), WORLD, X, hinge(), rod(m, l), role)
         };
         let first = crank(0.0, actuator(200.0, 2.0, 50.0));
         let (second, third) = (crank(0.3, Role::Passive), crank(0.6, Role::Passive));
         let X = Pose::from_translation(Vec3::X * l);
         let bar = rod(2.0 * m, 0.6);
-        let bar = world.placed_body("bar", first, X, hinge(), bar, Role::Passive, None);
+        let bar = world.placed_body("bar", first, X, hinge(), bar, Role::Passive);
         let mut all = vec![connect("far", at(bar, [0.6, 0.0, 0.0]), at(third, [l, 0.0, 0.0]))];
         if spare {
             all.push(connect("middle", at(bar, [0.3, 0.0, 0.0]), at(second, [l, 0.0, 0.0])));

@@ -173,7 +173,7 @@ fn a_slide_takes_the_friction_of_its_load() {
         let X = Pose::new(Quat::from_axis_angle(Vec3::Y, angle), Vec3::ZERO);
         let inertia = BodyInertia { mass: 1.5, ..BodyInertia::default() };
         let kind = slide(Vec3::X);
-        let drawer = world.placed_body("drawer", WORLD, X, kind, inertia, Role::Passive, None);
+        let drawer = world.placed_body("drawer", WORLD, X, kind, inertia, Role::Passive);
         // the drawer's content is part of the load
         world.body("cup", drawer, JointKind::Fixed, 0.5, Role::Passive);
         world.support(drawer, MU, load, 0.0);

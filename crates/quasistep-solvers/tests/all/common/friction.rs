@@ -2,7 +2,7 @@
 
 use super::Samples;
 use quasistep_solvers::{
-    CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, PairSide, Refutation,
+    CoulombSolution, Friction, FrictionProgram, Lcp, LcpSolution, PairSide, Proof, Refutation,
 };
 
 /// Distribution of a sample.
@@ -252,7 +252,6 @@ impl Sample {
 
     /// Checks Coulomb's law by independent code.
     pub fn check(&self, s: &CoulombSolution, tolerance: f64) -> Result<(), String> {
-        let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         let size =
             |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum() };
         let mut force = vec![0.0; self.n];
@@ -330,91 +329,100 @@ impl Sample {
 
     /// Checks a certificate by independent code.
     pub fn check_refutation(&self, r: &Refutation) -> Result<(), String> {
-        let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
         match r {
-            Refutation::Crushed { weights } => {
-                let mut sum = vec![0.0; self.n];
-                let mut value = 0.0;
-                for (y, contact) in weights.iter().zip(&self.contacts) {
-                    if !(*y >= 0.0) {
-                        return Err("a weight is negative".into());
-                    }
-                    for (s, J) in sum.iter_mut().zip(&contact.J[0]) {
-                        *s += y * J;
-                    }
-                    value += y * contact.b[0];
-                }
-                let off = sum.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-                if off > 1e-9 || value < 1e-9 * self.length {
-                    return Err(format!("weights leave {off:e}, value {value:e}"));
-                }
+            Refutation::Crushed { weights } => self.check_weights(weights),
+            Refutation::Unsupported { direction } => self.check_direction(direction),
+            Refutation::JammedRound { .. } if r.holds(&self.program) => Ok(()),
+            Refutation::JammedRound { .. } => Err("a case is not refuted".into()),
+            Refutation::Jammed { proof, .. } => self.check_cases(proof),
+        }
+    }
+
+    /// Checks that normal rows with these weights contradict one another.
+    fn check_weights(&self, weights: &[f64]) -> Result<(), String> {
+        let mut sum = vec![0.0; self.n];
+        let mut value = 0.0;
+        for (y, contact) in weights.iter().zip(&self.contacts) {
+            if !(*y >= 0.0) {
+                return Err("a weight is negative".into());
             }
-            Refutation::Unsupported { direction: d } => {
-                let push = -dot(&self.c, d);
-                if !(push > 1e-9 * self.force) {
-                    return Err(format!("{push:e} of {:e} pushes along the direction", self.force));
-                }
-                for j in 0..self.n {
-                    let bend = dot(&self.P[j * self.n..(j + 1) * self.n], d).abs();
-                    if bend > 1e-8 * self.force / self.length {
-                        return Err(format!("the direction bends by {bend:e}"));
-                    }
-                }
-                for contact in &self.contacts {
-                    let v: Vec<f64> = contact.J.iter().map(|J| dot(J, d)).collect();
-                    let h = if contact.edges.is_empty() {
-                        contact.mu * dot(&v[1..], &v[1..]).sqrt()
-                    } else {
-                        contact.edges.iter().map(|e| -dot(e, &v[1..])).fold(0.0, f64::max)
-                    };
-                    if v[0] < h - 1e-8 {
-                        return Err(format!("a contact stops the direction: {:e} {h:e}", v[0]));
-                    }
-                }
+            for (s, J) in sum.iter_mut().zip(&contact.J[0]) {
+                *s += y * J;
             }
-            Refutation::JammedRound { .. } => {
-                if !r.holds(&self.program) {
-                    return Err("a case is not refuted".into());
-                }
+            value += y * contact.b[0];
+        }
+        let off = sum.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        if off > 1e-9 || value < 1e-9 * self.length {
+            return Err(format!("weights leave {off:e}, value {value:e}"));
+        }
+        Ok(())
+    }
+
+    /// Checks that loads push along `d` and that no contact holds.
+    fn check_direction(&self, d: &[f64]) -> Result<(), String> {
+        let push = -dot(&self.c, d);
+        if !(push > 1e-9 * self.force) {
+            return Err(format!("{push:e} of {:e} pushes along the direction", self.force));
+        }
+        for j in 0..self.n {
+            let bend = dot(&self.P[j * self.n..(j + 1) * self.n], d).abs();
+            if bend > 1e-8 * self.force / self.length {
+                return Err(format!("the direction bends by {bend:e}"));
             }
-            Refutation::Jammed { proof, .. } => {
-                let mut lcp = Lcp::new();
-                assert!(self.program.lcp(&mut lcp));
-                let Dense { M, q, free } = dense(&mut lcp);
-                let n = q.len();
-                for case in &proof.cases {
-                    let held = |i: usize, side| case.held.contains(&((i - free) as u32, side));
-                    let mut constant = 0.0;
-                    for j in 0..n {
-                        let column: Vec<f64> = (0..n).map(|i| M[i * n + j]).collect();
-                        let sum = dot(&case.y, &column);
-                        let terms: f64 =
-                            case.y.iter().zip(&column).map(|(a, b)| (a * b).abs()).sum();
-                        let grows = if j < free {
-                            sum.abs() > 1e-8 * terms
-                        } else {
-                            sum > 1e-8 * terms && !held(j, PairSide::Z)
-                        };
-                        let sign = j >= free && case.y[j] < 0.0 && !held(j, PairSide::W);
-                        if grows || sign {
-                            return Err(format!("column {j} of a case: {sum:e}"));
-                        }
-                        constant += case.y[j] * q[j];
-                    }
-                    if !(constant < 0.0) {
-                        return Err(format!("constant of a case: {constant:e}"));
-                    }
-                }
-                // the fractions 2^-held of all cases add up to 1
-                let shares: f64 =
-                    proof.cases.iter().map(|c| 0.5f64.powi(c.held.len() as i32)).sum();
-                if (shares - 1.0).abs() > 1e-9 {
-                    return Err(format!("the cases cover {shares}"));
-                }
+        }
+        for contact in &self.contacts {
+            let v: Vec<f64> = contact.J.iter().map(|J| dot(J, d)).collect();
+            let h = if contact.edges.is_empty() {
+                contact.mu * dot(&v[1..], &v[1..]).sqrt()
+            } else {
+                contact.edges.iter().map(|e| -dot(e, &v[1..])).fold(0.0, f64::max)
+            };
+            if v[0] < h - 1e-8 {
+                return Err(format!("a contact stops the direction: {:e} {h:e}", v[0]));
             }
         }
         Ok(())
     }
+
+    /// Checks that every case of the complementarity problem is refuted, and that cases cover all.
+    fn check_cases(&self, proof: &Proof) -> Result<(), String> {
+        let mut lcp = Lcp::new();
+        assert!(self.program.lcp(&mut lcp));
+        let Dense { M, q, free } = dense(&mut lcp);
+        let n = q.len();
+        for case in &proof.cases {
+            let held = |i: usize, side| case.held.contains(&((i - free) as u32, side));
+            let mut constant = 0.0;
+            for j in 0..n {
+                let column: Vec<f64> = (0..n).map(|i| M[i * n + j]).collect();
+                let sum = dot(&case.y, &column);
+                let terms: f64 = case.y.iter().zip(&column).map(|(a, b)| (a * b).abs()).sum();
+                let grows = if j < free {
+                    sum.abs() > 1e-8 * terms
+                } else {
+                    sum > 1e-8 * terms && !held(j, PairSide::Z)
+                };
+                let sign = j >= free && case.y[j] < 0.0 && !held(j, PairSide::W);
+                if grows || sign {
+                    return Err(format!("column {j} of a case: {sum:e}"));
+                }
+                constant += case.y[j] * q[j];
+            }
+            if !(constant < 0.0) {
+                return Err(format!("constant of a case: {constant:e}"));
+            }
+        }
+        // the fractions 2^-held of all cases add up to 1
+        let shares: f64 = proof.cases.iter().map(|c| 0.5f64.powi(c.held.len() as i32)).sum();
+        if (shares - 1.0).abs() > 1e-9 {
+            return Err(format!("the cases cover {shares}"));
+        }
+        Ok(())
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Dense matrix and vector of a complementarity problem.

@@ -62,7 +62,8 @@ impl World {
         role: Role,
         limits: Option<[f64; 2]>,
     ) -> usize {
-        self.placed_body(name, parent, Pose::IDENTITY, joint, inertia, role, limits)
+        let def = define(name, parent, joint, inertia);
+        self.add(BodyDef { limits, ..def }, role)
     }
 
     /// Adds a body with a joint at `X_PF` in its parent.
@@ -74,22 +75,14 @@ impl World {
         joint: JointKind,
         inertia: BodyInertia,
         role: Role,
-        limits: Option<[f64; 2]>,
     ) -> usize {
+        let def = define(name, parent, joint, inertia);
+        self.add(BodyDef { X_PF, ..def }, role)
+    }
+
+    fn add(&mut self, def: BodyDef, role: Role) -> usize {
         self.roles.push(role);
-        self.builder
-            .add_body(BodyDef {
-                name: format!("{name}/body"),
-                joint_name: name.into(),
-                parent,
-                X_PF,
-                joint,
-                inertia,
-                limits,
-                mimic: None,
-                gravity: true,
-            })
-            .unwrap()
+        self.builder.add_body(def).unwrap()
     }
 
     /// Sets damping and dry friction of a joint, equal for each of its dofs.
@@ -162,6 +155,21 @@ impl World {
             springs: Vec::new(),
             constraints: Vec::new(),
         }
+    }
+}
+
+/// A body without limits, with its joint at the parent's origin.
+fn define(name: &str, parent: usize, joint: JointKind, inertia: BodyInertia) -> BodyDef {
+    BodyDef {
+        name: format!("{name}/body"),
+        joint_name: name.into(),
+        parent,
+        X_PF: Pose::IDENTITY,
+        joint,
+        inertia,
+        limits: None,
+        mimic: None,
+        gravity: true,
     }
 }
 
