@@ -26,7 +26,6 @@ const SHED: [&str; 5] = ["testkit", "counting", "fuzz", "xtask", "benches"];
 const VIEW_MUST_NOT_REACH: &str = "quasistep";
 
 pub fn check() -> Result<(), Failure> {
-    println!("\n== architecture");
     doors()?;
     files()?;
     paths("ARCHITECTURE.md")?;

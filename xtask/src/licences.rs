@@ -19,7 +19,6 @@ const PERMISSIVE: [&str; 12] = [
 ];
 
 pub fn check() -> Result<(), Failure> {
-    println!("\n== licences");
     let metadata = metadata(&[])?;
     let mut complaints = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {

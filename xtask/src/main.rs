@@ -2,6 +2,7 @@
 
 mod architecture;
 mod circles;
+mod cost;
 mod fuzz;
 mod licences;
 mod python;
@@ -11,7 +12,9 @@ mod robots;
 mod setup;
 mod task;
 
+use cost::measured;
 use std::process::ExitCode;
+use std::time::Instant;
 use task::{Failure, cargo};
 
 const HELP: &str = "\
@@ -71,7 +74,18 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs every check, and prints what each step took, also if one fails.
 fn ci() -> Result<(), Failure> {
+    let start = Instant::now();
+    let result = every_check();
+    cost::print_table(start);
+    if result.is_ok() {
+        println!("\nall checks passed");
+    }
+    result
+}
+
+fn every_check() -> Result<(), Failure> {
     setup::install()?;
     lint()?;
     test()?;
@@ -79,9 +93,7 @@ fn ci() -> Result<(), Failure> {
     python::test()?;
     fuzz::ci()?;
     python::ray()?;
-    readme::run_first_command()?;
-    println!("\nall checks passed");
-    Ok(())
+    readme::run_first_command()
 }
 
 fn lint() -> Result<(), Failure> {
@@ -91,9 +103,9 @@ fn lint() -> Result<(), Failure> {
     cargo(&["doc", "--workspace", "--no-deps", "--locked"])
         .env("RUSTDOCFLAGS", "-D warnings")
         .run("documentation")?;
-    architecture::check()?;
-    circles::check()?;
-    licences::check()
+    measured("architecture", architecture::check)?;
+    measured("circular imports", circles::check)?;
+    measured("licences", licences::check)
 }
 
 fn portable() -> Result<(), Failure> {

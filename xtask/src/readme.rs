@@ -1,12 +1,16 @@
 //! Runs the README's commands as a reader would.
 
+use crate::cost::measured;
 use crate::robots;
 use crate::task::{Failure, cargo, command, root};
 use std::path::{Path, PathBuf};
 
 /// Runs the first command of the README and checks that its last output line is the path of a page.
 pub fn run_first_command() -> Result<(), Failure> {
-    println!("\n== the README's first command");
+    measured("the README's first command", first_command)
+}
+
+fn first_command() -> Result<(), Failure> {
     let line =
         commands()?.into_iter().next().ok_or_else(|| Failure::new("README.md has no command"))?;
     println!("   $ {line}");

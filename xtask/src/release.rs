@@ -1,5 +1,6 @@
 //! Builds and checks release artefacts: the viewer page, wheels, the source distribution, crates.
 
+use crate::cost::measured;
 use crate::python;
 use crate::task::{Failure, cargo, command, root};
 use std::path::{Path, PathBuf};
@@ -66,7 +67,10 @@ pub fn wheel() -> Result<PathBuf, Failure> {
 
 /// Installs the wheel without a compiler, and runs the README's Python example.
 pub fn try_wheel(wheel: &Path) -> Result<(), Failure> {
-    println!("\n== the wheel in a fresh environment, without a compiler");
+    measured("the wheel in a fresh environment, without a compiler", || fresh_wheel(wheel))
+}
+
+fn fresh_wheel(wheel: &Path) -> Result<(), Failure> {
     let folder = empty("target/python/fresh")?;
     let start = Instant::now();
     let environment = folder.join("env");

@@ -1,10 +1,10 @@
 //! External commands of tasks, and their failures.
 
+use crate::cost::measured;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 /// Error message of a task.
 #[derive(Debug)]
@@ -49,16 +49,18 @@ impl Step {
         self
     }
 
-    /// Runs the command with its output shown.
-    pub fn run(mut self, title: &str) -> Result<(), Failure> {
-        println!("\n== {title}");
-        let start = Instant::now();
+    /// Runs the command as a step of its own, with its output shown.
+    pub fn run(self, title: &str) -> Result<(), Failure> {
+        measured(title, || self.show(title))
+    }
+
+    /// Runs the command as a part of the step `title`, with its output shown.
+    pub fn show(mut self, title: &str) -> Result<(), Failure> {
         let status = self.0.status().map_err(|e| self.cannot_start(&e))?;
-        if !status.success() {
-            return Err(Failure::new(format!("{title} failed ({status}): {:?}", self.0)));
+        if status.success() {
+            return Ok(());
         }
-        println!("   {title}: {:.1} s", start.elapsed().as_secs_f64());
-        Ok(())
+        Err(Failure::new(format!("{title} failed ({status}): {:?}", self.0)))
     }
 
     /// Runs the command and returns what it prints on standard output.
