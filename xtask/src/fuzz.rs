@@ -1,7 +1,7 @@
 //! Runs the fuzzer, and coverage-guided fuzzing of readers.
 
 use crate::python;
-use crate::task::{Failure, cargo, command, root};
+use crate::task::{Failure, Program, cargo, command, root};
 
 /// Version of cargo-fuzz. It runs LLVM's libFuzzer on stable Rust, without sanitizers, which need a
 /// nightly compiler and are of no use without `unsafe`.
@@ -42,9 +42,11 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 
 /// The part that `ci` runs: a fixed number of cases from the first seed on. There are few worlds,
 /// because in some worlds the motion is known to depend on the order of models.
-pub fn ci() -> Result<(), Failure> {
-    run(&["worlds", "--cases", "24"].map(str::to_owned))?;
-    run(&["files", "programs"].map(str::to_owned))
+pub fn ci(built: &[Program]) -> Result<(), Failure> {
+    let fuzzer = built.iter().find(|program| program.is_of("fuzz") && !program.tests);
+    let fuzzer = fuzzer.ok_or_else(|| Failure::new("the fuzzer is not built"))?;
+    fuzzer.step(&["worlds", "--cases", "24"]).run("random worlds")?;
+    fuzzer.step(&["files", "programs"]).run("random files and programs")
 }
 
 fn value(arguments: &[String], name: &str) -> Result<Option<f64>, Failure> {

@@ -15,7 +15,7 @@ mod task;
 use cost::measured;
 use std::process::ExitCode;
 use std::time::Instant;
-use task::{Failure, cargo};
+use task::{Failure, Program, cargo, programs};
 
 const HELP: &str = "\
 cargo xtask TASK
@@ -89,9 +89,10 @@ fn every_check() -> Result<(), Failure> {
     setup::install()?;
     lint()?;
     test()?;
-    portable()?;
+    let built = programs()?;
+    portable_of(&built)?;
     python::test()?;
-    fuzz::ci()?;
+    fuzz::ci(&built)?;
     python::ray()?;
     readme::run_first_command()
 }
@@ -108,10 +109,34 @@ fn lint() -> Result<(), Failure> {
     measured("licences", licences::check)
 }
 
+/// Title of a step that runs tests as machines without vector instructions do.
+const PORTABLE: &str = "tests without vector instructions";
+
 fn portable() -> Result<(), Failure> {
     cargo(&["test", "--locked", "-p", "quasistep-solvers", "-p", "quasistep-geometry"])
         .env("QUASISTEP_SIMD", "portable")
-        .run("tests without vector instructions")
+        .run(PORTABLE)
+}
+
+/// The same by tests that are built already; examples of the documentation are compiled again.
+fn portable_of(built: &[Program]) -> Result<(), Failure> {
+    let folders = ["crates/quasistep-solvers", "crates/quasistep-geometry"];
+    measured(PORTABLE, || {
+        for folder in folders {
+            let of_folder = |program: &&Program| program.tests && program.is_of(folder);
+            let tests: Vec<&Program> = built.iter().filter(of_folder).collect();
+            if tests.is_empty() {
+                return Err(Failure::new(format!("no tests of {folder} are built")));
+            }
+            for program in tests {
+                let step = program.step(&[]).inside(&program.folder);
+                step.env("QUASISTEP_SIMD", "portable").show(PORTABLE)?;
+            }
+        }
+        // names of examples begin with the path of their file
+        let examples = [&["test", "--workspace", "--locked", "--doc", "--"], &folders[..]].concat();
+        cargo(&examples).env("QUASISTEP_SIMD", "portable").show(PORTABLE)
+    })
 }
 
 fn test() -> Result<(), Failure> {

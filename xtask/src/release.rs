@@ -4,6 +4,7 @@ use crate::cost::measured;
 use crate::python;
 use crate::task::{Failure, cargo, command, root};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Largest size of a wheel, in bytes.
@@ -20,8 +21,12 @@ pub fn bundle() -> Result<PathBuf, Failure> {
     at(&["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).run("packages of the page")?;
     at(&["run", "build"]).run("page")?;
     let bundle = root().join("crates/quasistep-view/viewer.js");
-    std::fs::copy(viewer.join("dist/viewer.js"), &bundle)
-        .map_err(|e| Failure::new(format!("{}: {e}", bundle.display())))?;
+    let fail = |e: std::io::Error| Failure::new(format!("{}: {e}", bundle.display()));
+    let built = std::fs::read(viewer.join("dist/viewer.js")).map_err(fail)?;
+    // crates that contain the page are compiled again when this file is written
+    if !std::fs::read(&bundle).is_ok_and(|present| present == built) {
+        std::fs::write(&bundle, built).map_err(fail)?;
+    }
     Ok(bundle)
 }
 
@@ -50,14 +55,21 @@ pub fn wheels(targets: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds a wheel for this machine in a separate folder; returns its path.
+/// Builds a wheel for this machine in a separate folder, once in a run of this program; returns its
+/// path.
 pub fn wheel() -> Result<PathBuf, Failure> {
+    static WHEEL: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(wheel) = WHEEL.get() {
+        return Ok(wheel.clone());
+    }
     let folder = empty("target/python/wheels")?;
     let linux = LINUX.into_iter().find(|target| target.starts_with(std::env::consts::ARCH));
     build_wheel(linux.filter(|_| cfg!(target_os = "linux")), &bundle()?, &folder)?;
     let mut wheels = files(&folder)?;
     match wheels.pop() {
-        Some(wheel) if wheels.is_empty() && size(&wheel)? <= LARGEST_WHEEL => Ok(wheel),
+        Some(wheel) if wheels.is_empty() && size(&wheel)? <= LARGEST_WHEEL => {
+            Ok(WHEEL.get_or_init(|| wheel).clone())
+        }
         _ => Err(Failure::new(format!(
             "{}: one wheel of at most {LARGEST_WHEEL} bytes was expected",
             folder.display()

@@ -89,6 +89,46 @@ pub fn on_path(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
 
+/// A program that `cargo test --workspace` builds.
+pub struct Program {
+    path: PathBuf,
+    /// Folder of its package, where its tests expect to run.
+    pub folder: PathBuf,
+    /// Whether it is a test binary.
+    pub tests: bool,
+}
+
+impl Program {
+    /// Whether its package is in this folder of the repository.
+    pub fn is_of(&self, folder: &str) -> bool {
+        self.folder == root().join(folder)
+    }
+
+    /// The program with these arguments.
+    pub fn step(&self, arguments: &[&str]) -> Step {
+        command(&self.path.display().to_string(), arguments)
+    }
+}
+
+/// Programs of `cargo test --workspace`, built if they are not. A package on its own has other
+/// features of its dependencies, which would be compiled once more.
+pub fn programs() -> Result<Vec<Program>, Failure> {
+    let build = ["test", "--workspace", "--locked", "--no-run", "--message-format", "json"];
+    let mut all = Vec::new();
+    for line in cargo(&build).output()?.lines() {
+        let message: serde_json::Value = serde_json::from_str(line)
+            .map_err(|e| Failure::new(format!("messages of cargo: {e}")))?;
+        let text = |value: &serde_json::Value| value.as_str().map(PathBuf::from);
+        let folder = text(&message["manifest_path"])
+            .and_then(|manifest| manifest.parent().map(Path::to_path_buf));
+        if let (Some(path), Some(folder)) = (text(&message["executable"]), folder) {
+            let tests = message["profile"]["test"].as_bool().unwrap_or_default();
+            all.push(Program { path, folder, tests });
+        }
+    }
+    Ok(all)
+}
+
 /// `cargo metadata` of the workspace.
 pub fn metadata(arguments: &[&str]) -> Result<serde_json::Value, Failure> {
     let mut all = vec!["metadata", "--format-version", "1", "--locked"];
