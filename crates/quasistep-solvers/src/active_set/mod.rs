@@ -31,7 +31,7 @@ use crate::kernels::{axpy, dot, max_abs, zeros};
 use crate::tolerances::{
     EXPENSIVE_ROW, HELD_ROUNDING, NO_MULTIPLIER, PROOF, ROW_NOISE, SMALL_VIOLATION, TURNS,
 };
-use program::{Violated, worst};
+use program::{Point, Violated, worst};
 
 /// Working set, point and multipliers. A solve starts from the current ones.
 #[derive(Debug, Default)]
@@ -320,10 +320,10 @@ impl ActiveSet {
     /// The most violated row of the list. Rows that were in a working set before (awake rows) are
     /// priced first.
     fn most_violated(&self, p: &Program, sides: &[Side], patience: f64) -> Option<Violated> {
-        let size = max_abs(&self.x).max(self.size);
-        [&self.near, &self.far].into_iter().find_map(|list| {
-            worst(p.isa, &p.rows, sides, list, &self.passed, &self.x, size, patience)
-        })
+        let point = Point { x: &self.x, size: max_abs(&self.x).max(self.size) };
+        [&self.near, &self.far]
+            .into_iter()
+            .find_map(|list| worst(p.isa, &p.rows, sides, list, &self.passed, point, patience))
     }
 
     /// Adds a violated row to the working set, dropping the rows that block it.

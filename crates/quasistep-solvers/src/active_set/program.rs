@@ -244,6 +244,13 @@ impl UnitRows {
     }
 }
 
+/// A point, and the size of its entries.
+#[derive(Clone, Copy)]
+pub(super) struct Point<'a> {
+    pub x: &'a [f64],
+    pub size: f64,
+}
+
 kernel! {
     /// Pricing: the most violated row of `list` that is not skipped. Violations up to the rounding
     /// of a slack's terms, or of `size`, count as zero.
@@ -252,10 +259,10 @@ kernel! {
         sides: &[Side],
         list: &[u32],
         passed: &[bool],
-        x: &[f64],
-        size: f64,
+        point: Point<'_>,
         rounding: f64,
     ) -> Option<Violated> {
+        let Point { x, size } = point;
         let least = rounding * ROW_ROUNDING_OF_POINT * size;
         let mut worst = -least;
         let mut pick = None;

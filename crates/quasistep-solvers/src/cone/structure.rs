@@ -7,8 +7,7 @@ mod order;
 
 use crate::cone::aligned::LINE;
 use crate::cone::program::{ConeData, ConeProgram, padded};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use order::Order;
 
 /// Groups of consecutive cones of one shape over the same blocks, islands, and the layout of the
 /// factor.
@@ -149,28 +148,13 @@ pub(crate) struct Term {
     pub dim: u32,
 }
 
-/// Lower bound of the multiply-adds that each term of a factorisation counts, so that a limit of
-/// work also bounds the memory of the terms. Blocks of six variables need more.
-const LEAST_OF_TERM: u64 = 128;
-
 /// Largest number of source panels in one update. Their blocks fit the first-level cache together.
 const SOURCES: usize = 8;
 
 #[derive(Debug, Default)]
 struct Scratch {
-    island_of: Vec<u32>,
-    neighbours: Vec<Vec<u32>>,
-    merged: Vec<u32>,
-    order: Vec<u32>,
-    position: Vec<u32>,
+    order: Order,
     groups: Vec<Group>,
-    weight: Vec<u32>,
-    queue: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Elimination forest: the parent of a block is its first neighbour in elimination order after
-    /// it.
-    first_child: Vec<u32>,
-    next_child: Vec<u32>,
-    stack: Vec<u32>,
     /// Updates sorted by target panel: the first source of each target, and for each source the
     /// target's column in it.
     source_starts: Vec<u32>,
@@ -277,13 +261,28 @@ impl Structure {
         }
     }
 
+    fn find_order(&mut self, program: &ConeProgram, most: u64) -> bool {
+        let Scratch { order, groups, .. } = &mut self.scratch;
+        let block = |b: u32| &program.blocks[b as usize];
+        order.start(program.blocks.len());
+        for group in groups {
+            let sides = program.sides_of(&program.cones[group.first_cone as usize]);
+            for (i, a) in sides.iter().enumerate() {
+                for b in &sides[i + 1..] {
+                    order.connect(a.block, b.block);
+                }
+            }
+        }
+        order.find(|b| block(b).dim, |b| block(b).stride, most)
+    }
+
     fn lay_out(&mut self, program: &ConeProgram) {
-        let s = &mut self.scratch;
+        let s = &mut self.scratch.order;
         self.panels.clear();
         self.columns.clear();
         self.islands.clear();
         let (mut at, mut first_row, mut W_at) = (0, 0, 0);
-        for (p, &block) in s.order.iter().enumerate() {
+        for (p, &block) in s.blocks.iter().enumerate() {
             let data = &program.blocks[block as usize];
             let around = &mut s.neighbours[block as usize];
             around.sort_unstable_by_key(|&b| s.position[b as usize]);
@@ -316,7 +315,7 @@ impl Structure {
             first_row += data.dim;
             W_at += data.dim * data.stride;
             let island = s.island_of[block as usize];
-            if p == 0 || island != s.island_of[s.order[p - 1] as usize] {
+            if p == 0 || island != s.island_of[s.blocks[p - 1] as usize] {
                 self.islands.push(Island {
                     first_panel: p as u32,
                     last_panel: p as u32,
@@ -431,7 +430,7 @@ impl Structure {
     fn sort_groups(&mut self, program: &ConeProgram) {
         self.groups.clear();
         self.groups.extend_from_slice(&self.scratch.groups);
-        let island_of = &self.scratch.island_of;
+        let island_of = &self.scratch.order.island_of;
         let key = |g: &Group| {
             let sides = program.sides_of(&program.cones[g.first_cone as usize]);
             (sides.first().map_or(u32::MAX, |s| island_of[s.block as usize]), g.first_cone)

@@ -5,7 +5,7 @@
 //! Pivoting is restricted to diagonal blocks; the caller checks the solution.
 
 use crate::cone::aligned::Aligned;
-use crate::cone::kernels::{Isa, factor_lu, solve_lu};
+use crate::cone::kernels::{Isa, Lu, factor_lu, solve_lu};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
 
@@ -13,18 +13,12 @@ use crate::cone::structure::Structure;
 #[derive(Debug, Default)]
 pub(crate) struct Factor {
     pub structure: Structure,
-    /// Blocks on and right of the diagonal.
-    pub U: Aligned,
-    /// Blocks below the diagonal, transposed. Each is stored at the index that its mirror block has
-    /// in `U`.
-    pub L: Aligned,
-    /// Inverses of the diagonal blocks.
-    inverses: Aligned,
+    pub lu: Lu,
     /// Units of the variables, and the cost and the contacts' Jacobians in these units.
     pub D: Vec<f64>,
     P: Vec<f64>,
     pub J: Aligned,
-    /// Whether `U` and `L` hold a factorisation.
+    /// Whether `lu` holds a factorisation.
     pub done: bool,
     y: Vec<f64>,
     scratch: Vec<f64>,
@@ -41,9 +35,9 @@ impl Factor {
         let strides = p.blocks.iter().map(|b| b.stride as usize);
         let largest = strides.max().unwrap_or_default();
         for (v, len) in [
-            (&mut self.U, self.structure.H_len),
-            (&mut self.L, self.structure.H_len),
-            (&mut self.inverses, self.structure.W_len),
+            (&mut self.lu.U, self.structure.H_len),
+            (&mut self.lu.L, self.structure.H_len),
+            (&mut self.lu.inverses, self.structure.W_len),
         ] {
             v.clear();
             v.resize(len);
@@ -92,12 +86,12 @@ impl Factor {
     /// Sets the matrix to the cost, with `hold` added to the diagonal.
     pub fn start(&mut self, p: &ConeProgram, hold: f64) {
         self.done = false;
-        self.U.fill(0.0);
-        self.L.fill(0.0);
+        self.lu.U.fill(0.0);
+        self.lu.L.fill(0.0);
         for panel in &self.structure.panels {
             let block = &p.blocks[panel.block as usize];
             let len = (block.dim * block.stride) as usize;
-            let own = &mut self.U[panel.at as usize..][..len];
+            let own = &mut self.lu.U[panel.at as usize..][..len];
             own.copy_from_slice(&self.P[block.P_at as usize..][..len]);
             for own in own.iter_mut().step_by(block.stride as usize + 1) {
                 *own += hold;
@@ -114,16 +108,16 @@ impl Factor {
 
     /// Factorises in place; returns false if a pivot vanishes.
     pub fn factor(&mut self) -> bool {
-        let Self { structure, U, L, inverses, scratch, .. } = self;
-        self.done = factor_lu(Isa::detect(), structure, U, L, inverses, scratch).is_some();
+        let Self { structure, lu, scratch, .. } = self;
+        self.done = factor_lu(Isa::detect(), structure, lu, scratch).is_some();
         self.done
     }
 
     /// `x ← H⁻¹ x`, in the caller's order of variables.
     pub fn solve(&mut self, p: &ConeProgram, x: &mut [f64]) {
-        let Self { structure, U, L, inverses, y, scratch, .. } = self;
+        let Self { structure, lu, y, scratch, .. } = self;
         pad(p, x, y);
-        solve_lu(Isa::detect(), structure, U, L, inverses, scratch, y);
+        solve_lu(Isa::detect(), structure, lu, scratch, y);
         for block in &p.blocks {
             let dim = block.dim as usize;
             x[block.first as usize..][..dim].copy_from_slice(&y[block.at as usize..][..dim]);

@@ -322,28 +322,7 @@ fn generators(p: &FrictionProgram, s: &CoulombSolution) -> Vec<Generator> {
                 }
                 push(&edge, pushes);
             }
-            Shape::Round if pushes => {
-                let share = (0..d)
-                    .filter(|t| units[*t] > 0.0)
-                    .map(|t| (lambda[t + 1] / units[t] / lambda[0]).powi(2))
-                    .sum::<f64>()
-                    .sqrt();
-                // inside the cone any change is feasible; on the boundary, all but outward ones
-                for t in (0..d).filter(|t| units[*t] > 0.0) {
-                    let mut change = vec![0.0; d + 1];
-                    change[t + 1] = units[t];
-                    if share >= 1.0 - NONE {
-                        let e = lambda[t + 1] / units[t] / lambda[0] / share;
-                        for r in 0..d {
-                            change[r + 1] -= e * lambda[r + 1] / lambda[0] / share;
-                        }
-                    }
-                    push(&change, true);
-                }
-                if share >= 1.0 - NONE {
-                    push(&[1.0], false);
-                }
-            }
+            Shape::Round if pushes => inside_cone(lambda, units, push),
             Shape::Round => {
                 for j in 0..SIDES {
                     let angle = std::f64::consts::TAU * j as f64 / SIDES as f64;
@@ -359,4 +338,26 @@ fn generators(p: &FrictionProgram, s: &CoulombSolution) -> Vec<Generator> {
         }
     }
     list
+}
+
+/// Changes of a force that pushes without slip on a round cone. Inside the cone any change is
+/// feasible; on the boundary, all but outward ones.
+fn inside_cone(lambda: &[f64], units: &[f64], mut push: impl FnMut(&[f64], bool)) {
+    let sliding = || (0..units.len()).filter(|t| units[*t] > 0.0);
+    let share = sliding().map(|t| (lambda[t + 1] / units[t] / lambda[0]).powi(2));
+    let share = share.sum::<f64>().sqrt();
+    for t in sliding() {
+        let mut change = vec![0.0; units.len() + 1];
+        change[t + 1] = units[t];
+        if share >= 1.0 - NONE {
+            let e = lambda[t + 1] / units[t] / lambda[0] / share;
+            for (change, lambda_t) in change[1..].iter_mut().zip(&lambda[1..]) {
+                *change -= e * lambda_t / lambda[0] / share;
+            }
+        }
+        push(&change, true);
+    }
+    if share >= 1.0 - NONE {
+        push(&[1.0], false);
+    }
 }

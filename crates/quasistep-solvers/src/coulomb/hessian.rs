@@ -25,12 +25,12 @@ pub(crate) fn assemble<'a>(
 ) {
     factor.start(&p.cones, hold);
     let isa = Isa::detect();
-    let Factor { structure, U, L, J: all, D, .. } = &mut *factor;
+    let Factor { structure, lu, J: all, D, .. } = &mut *factor;
     for (spring, saturated) in p.cones.saturations.iter().zip(saturated) {
         if *saturated == 0 {
             let at = Factor::diagonal(structure, &p.cones, spring.index);
             let D = D[spring.index as usize];
-            U[at] += spring.stiffness * D * D;
+            lu.U[at] += spring.stiffness * D * D;
         }
     }
     for group in &structure.groups {
@@ -50,7 +50,7 @@ pub(crate) fn assemble<'a>(
             }
             let cone = p.cone_of(i);
             let J = &all[cone.J_at as usize..][..k * cone.width as usize];
-            add_part(isa, targets, k, &G, J, U, L);
+            add_part(isa, targets, k, &G, J, lu);
         }
     }
 }

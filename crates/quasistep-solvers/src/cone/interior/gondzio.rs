@@ -2,7 +2,7 @@
 
 use super::work::Work;
 use super::{Interior, longest};
-use crate::cone::kernels;
+use crate::cone::kernels::{self, Centred, Iterate, Step};
 use crate::cone::structure::Panel;
 use crate::tolerances::interior::{GONDZIO_ADD, GONDZIO_ENOUGH, GONDZIO_GAIN, GONDZIO_PRODUCTS};
 
@@ -24,21 +24,11 @@ impl Interior {
             let ahead = (far + GONDZIO_ADD).min(1.0);
             self.last_dx.copy_from_slice(&self.dx);
             self.start_direction(work);
-            kernels::batch_gondzio(
-                work.isa,
-                work.p,
-                work.batches,
-                work.E,
-                self.compliance,
-                ahead,
-                GONDZIO_PRODUCTS.map(|share| share * aim),
-                &self.s_in,
-                &self.z_in,
-                &self.ds,
-                &self.dz,
-                &mut self.t,
-                &mut self.dx,
-            );
+            let Self { s_in: s, z_in: z, gap, ds, dz, t, dx, compliance, .. } = self;
+            let at = Iterate { compliance: *compliance, s, z, gap };
+            let [low, high] = GONDZIO_PRODUCTS.map(|share| share * aim);
+            let aim = Centred { alpha: ahead, low, high };
+            kernels::batch_gondzio(work.isa, work.rows, aim, at, Step { ds, dz }, t, dx);
             std::mem::swap(&mut self.ds, &mut self.last_ds);
             std::mem::swap(&mut self.dz, &mut self.last_dz);
             for spring in &mut self.springs {

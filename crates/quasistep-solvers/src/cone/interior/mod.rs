@@ -30,7 +30,9 @@ mod work;
 use crate::budget::Budget;
 use crate::cone::aligned::Aligned;
 use crate::cone::batches::{Batches, span, spread};
-use crate::cone::kernels::{self, G_at, Isa, Lane, Products, Reach};
+use crate::cone::kernels::{
+    self, G_at, Isa, Iterate, Lane, Predicted, Products, Reach, Scaled, Step,
+};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::sizes::Sizes;
 use crate::cone::structure::{Island, Structure};
@@ -311,23 +313,9 @@ impl Interior {
                     [spring.over * a - over * force - aim, spring.under * b + under * force - aim];
             }
             self.start_direction(work);
-            kernels::batch_corrector(
-                work.isa,
-                work.p,
-                work.batches,
-                work.E,
-                self.compliance,
-                aim,
-                &self.s_in,
-                &self.z_in,
-                &self.gap,
-                &self.w,
-                &self.D,
-                &self.ds,
-                &self.dz,
-                &mut self.t,
-                &mut self.dx,
-            );
+            let Self { s_in: s, z_in: z, gap, w, D, ds, dz, t, dx, compliance, .. } = self;
+            let scaled = Scaled { at: Iterate { compliance: *compliance, s, z, gap }, w, D };
+            kernels::batch_corrector(work.isa, work.rows, aim, scaled, Step { ds, dz }, t, dx);
             let longest = self.gondzio_correction(work, aim);
             let share = if work.round { STEP } else { (1.0 - aim / mu).clamp(STEP, STEP_MOST) };
             let alpha = (share * longest).min(1.0);
@@ -356,21 +344,10 @@ impl Interior {
             spring.t = [spring.over * a, spring.under * b];
         }
         self.start_direction(work);
-        kernels::batch_predictor(
-            work.isa,
-            work.p,
-            work.batches,
-            work.E,
-            self.compliance,
-            &self.s_in,
-            &self.z_in,
-            &self.gap,
-            &mut self.w,
-            &mut self.D,
-            &mut self.t,
-            &mut self.products.G,
-            &mut self.dx,
-        );
+        let Self { s_in: s, z_in: z, gap, w, D, t, dx, compliance, products, .. } = self;
+        let at = Iterate { compliance: *compliance, s, z, gap };
+        let out = Predicted { w, D, t, G: &mut products.G };
+        kernels::batch_predictor(work.isa, work.rows, at, out, dx);
     }
 
     /// Writes the right-hand side without the rows' terms to the direction: residual of
@@ -391,22 +368,9 @@ impl Interior {
         self.budget.spend(work.counts.solve + 3 * work.counts.rows);
         let (first, last) = work.range;
         kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.dx);
-        let mut reach = kernels::batch_directions(
-            work.isa,
-            work.p,
-            work.batches,
-            work.E,
-            self.compliance,
-            &self.dx,
-            &self.s_in,
-            &self.z_in,
-            &self.gap,
-            &self.t,
-            &self.w,
-            &self.D,
-            &mut self.ds,
-            &mut self.dz,
-        );
+        let Self { s_in: s, z_in: z, gap, w, D, ds, dz, t, dx, compliance, .. } = self;
+        let scaled = Scaled { at: Iterate { compliance: *compliance, s, z, gap }, w, D };
+        let mut reach = kernels::batch_directions(work.isa, work.rows, dx, scaled, t, ds, dz);
         for spring in self.springs.iter_mut().filter(|s| work.has(s.panel)) {
             spring.change = spring.changes(self.dx[spring.at as usize]);
             if spring.limited() {
@@ -477,17 +441,8 @@ impl Interior {
         for spring in self.springs.iter().filter(|s| work.has(s.panel)) {
             self.H[spring.H_at as usize] += spring.stiffness();
         }
-        let Products { G, JS, GJ } = &mut self.products;
-        kernels::add_products(
-            work.isa,
-            work.p,
-            work.groups,
-            &work.s.targets,
-            G,
-            JS,
-            GJ,
-            &mut self.H,
-        );
+        let Work { isa, p, s, groups, .. } = *work;
+        kernels::add_products(isa, p, groups, &s.targets, &mut self.products, &mut self.H);
         let (first, last) = work.range;
         kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
     }

@@ -73,7 +73,7 @@ impl Interior {
             self.x[panel.x_at as usize..(panel.x_at + panel.dim) as usize].fill(0.0);
         }
         let G = &mut self.products.G;
-        kernels::batch_matrices(work.isa, p, work.batches, work.E, &self.w, &self.D, G);
+        kernels::batch_matrices(work.isa, work.rows, &self.w, &self.D, G);
         if !self.factor(work, SHIFT * scale) {
             return false;
         }
@@ -91,7 +91,7 @@ impl Interior {
         for spring in self.springs.iter().filter(|s| work.has(s.panel)) {
             self.x[spring.at as usize] += spring.stiffness * spring.target;
         }
-        kernels::batch_forces(work.isa, p, work.batches, work.E, &self.t, &mut self.x);
+        kernels::batch_forces(work.isa, work.rows, &self.t, &mut self.x);
         let (first, last) = work.range;
         kernels::solve(work.isa, work.s, first, last, &self.H, &self.W, &mut self.x);
         self.slacks(work);
@@ -176,13 +176,13 @@ impl Interior {
             spring.change = [0.0; 3];
             self.pull[spring.at as usize] += spring.force;
         }
-        kernels::batch_forces(work.isa, p, work.batches, work.E, &self.z_in, &mut self.pull);
+        kernels::batch_forces(work.isa, work.rows, &self.z_in, &mut self.pull);
     }
 
     /// `gap = A x − b`.
     fn slacks(&mut self, work: &Work<'_>) {
         let Self { x, gap, .. } = self;
-        kernels::batch_rows(work.isa, work.p, work.batches, work.E, work.b, x, gap);
+        kernels::batch_rows(work.isa, work.rows, x, gap);
     }
 
     /// Calls `f` with the entries of `gap` of every round cone, and with each edge alone; its

@@ -1,7 +1,7 @@
 //! Inputs of the iteration on an island.
 
 use crate::cone::batches::{Batch, Batches};
-use crate::cone::kernels::{Isa, Lane};
+use crate::cone::kernels::{Isa, Rows};
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::structure::{Counts, Group, Island, Panel, Structure};
 
@@ -13,8 +13,7 @@ pub(super) struct Work<'a> {
     pub panels: &'a [Panel],
     pub groups: &'a [Group],
     pub batches: &'a [Batch],
-    pub E: &'a [Lane],
-    pub b: &'a [Lane],
+    pub rows: Rows<'a>,
     pub round: bool,
     pub range: (usize, usize),
     pub counts: Counts,
@@ -28,15 +27,15 @@ impl<'a> Work<'a> {
         island: &Island,
         batches: &'a Batches,
     ) -> Self {
+        let own = batches.of(island);
         Self {
             isa,
             p,
             s,
             panels: &s.panels[island.first_panel as usize..island.last_panel as usize],
             groups: &s.groups[island.first_group as usize..island.last_group as usize],
-            batches: batches.of(island),
-            E: &batches.E,
-            b: &batches.b,
+            batches: own,
+            rows: Rows { p, batches: own, E: &batches.E, b: &batches.b },
             round: island.round,
             range: (island.first_panel as usize, island.last_panel as usize),
             counts: island.work,

@@ -1,22 +1,15 @@
 //! Interior point operations on entries of cones: weights, right-hand sides, directions, steps.
 
 use super::round::{self, Four, is_narrow};
+use super::views::{Groups, Iterate, Scaled, Step};
 use super::{kernel, lanes, lanes_mut, rows_of_group};
-use crate::cone::program::{ConeData, ConeProgram};
+use crate::cone::program::ConeData;
 use crate::cone::second_order;
-use crate::cone::structure::Group;
 
 kernel! {
     /// `w = z / (s + compliance z)` of edges; `D = W⁻²` of round cones.
-    weights(
-        p: &ConeProgram,
-        groups: &[Group],
-        compliance: f64,
-        s: &[f64],
-        z: &[f64],
-        w: &mut [f64],
-        D: &mut [f64],
-    ) {
+    weights(cones: Groups<'_>, at: Iterate<'_, f64>, w: &mut [f64], D: &mut [f64]) {
+        let (Groups { p, groups }, Iterate { compliance, s, z, .. }) = (cones, at);
         let compliance = S::splat(compliance);
         let Some(first) = p.cones.first() else { return };
         let mut four = Four::new(first);
@@ -61,20 +54,15 @@ kernel! {
     /// w (s + gap)`. For round cones it is the sum of `z`, the products in the Nesterov–Todd
     /// scaling, and `W⁻² gap`.
     corrector(
-        p: &ConeProgram,
-        groups: &[Group],
-        compliance: f64,
+        cones: Groups<'_>,
         mu: f64,
-        s: &[f64],
-        z: &[f64],
-        gap: &[f64],
-        w: &[f64],
-        D: &[f64],
         live: &[f64],
-        ds: &[f64],
-        dz: &[f64],
+        scaled: Scaled<'_, f64>,
+        step: Step<'_, f64>,
         t: &mut [f64],
     ) {
+        let (Groups { p, groups }, Step { ds, dz }) = (cones, step);
+        let Scaled { at: Iterate { compliance, s, z, gap }, w, D } = scaled;
         let Some(first) = p.cones.first() else { return };
         let mut four = Four::new(first);
         for group in groups {
@@ -83,7 +71,7 @@ kernel! {
                 let all = at..at + cone.stride_z as usize;
                 if is_narrow(cone) {
                     if four.push(cone) {
-                        round::correct::<S>(&four, mu, s, z, gap, D, ds, dz, t);
+                        round::correct::<S>(&four, mu, scaled, step, t);
                         four.clear();
                     }
                     continue;
@@ -115,7 +103,7 @@ kernel! {
             }
         }
         if !four.is_empty() {
-            round::correct::<S>(&four, mu, s, z, gap, D, ds, dz, t);
+            round::correct::<S>(&four, mu, scaled, step, t);
         }
     }
 }
@@ -124,19 +112,15 @@ kernel! {
     /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + compliance dz`. Returns the inverse of the longest
     /// step inside the cones, which is not positive if no cone blocks.
     directions(
-        p: &ConeProgram,
-        groups: &[Group],
-        compliance: f64,
+        cones: Groups<'_>,
         dx: &[f64],
-        s: &[f64],
-        z: &[f64],
-        gap: &[f64],
+        scaled: Scaled<'_, f64>,
         t: &[f64],
-        w: &[f64],
-        D: &[f64],
         ds: &mut [f64],
         dz: &mut [f64],
     ) -> f64 {
+        let Groups { p, groups } = cones;
+        let Scaled { at: Iterate { compliance, s, z, gap }, w, D } = scaled;
         let (minus, less) = (S::splat(-1.0), S::splat(-compliance));
         // largest ratios so far, as numerators and denominators, to avoid a division per row
         let (mut most_s, mut over_s) = (minus, S::splat(1.0));
@@ -209,15 +193,14 @@ kernel! {
 kernel! {
     /// `s += alpha ds`, `z += alpha dz`, `gap *= 1 − alpha`; returns `Σ s z`.
     advance(
-        p: &ConeProgram,
-        groups: &[Group],
+        cones: Groups<'_>,
         alpha: f64,
-        ds: &[f64],
-        dz: &[f64],
+        step: Step<'_, f64>,
         s: &mut [f64],
         z: &mut [f64],
         gap: &mut [f64],
     ) -> f64 {
+        let (Groups { p, groups }, Step { ds, dz }) = (cones, step);
         let mut total = S::zero();
         let (alpha, left) = (S::splat(alpha), S::splat(1.0 - alpha));
         for group in groups {

@@ -16,16 +16,63 @@ pub(crate) fn G_at(b_at: u32) -> usize {
     b_at as usize * MAX_ROWS
 }
 
+/// Batches of a program, with the matrices `E` and offsets `b` of their cones.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub p: &'a ConeProgram,
+    pub batches: &'a [Batch],
+    pub E: &'a [Lane],
+    pub b: &'a [Lane],
+}
+
+/// Cones of one batch, and their sizes.
+#[derive(Clone, Copy)]
+struct Cones<'a> {
+    p: &'a ConeProgram,
+    batch: &'a Batch,
+    E: &'a [Lane],
+    round: bool,
+    k: usize,
+    m: usize,
+}
+
+impl<'a> Rows<'a> {
+    #[inline(always)]
+    fn of(self, batch: &'a Batch, round: bool, k: usize, m: usize) -> Cones<'a> {
+        let E = &self.E[batch.E_at as usize..][..if round { m } else { k * m }];
+        Cones { p: self.p, batch, E, round, k, m }
+    }
+}
+
+impl Cones<'_> {
+    /// Entries of the batch in a vector over rows.
+    #[inline(always)]
+    fn own<'v>(&self, v: &'v [Lane]) -> &'v [Lane] {
+        &v[self.batch.at as usize..][..self.m]
+    }
+
+    #[inline(always)]
+    fn own_mut<'v>(&self, v: &'v mut [Lane]) -> &'v mut [Lane] {
+        &mut v[self.batch.at as usize..][..self.m]
+    }
+
+    /// Entries of the batch in the matrices of round cones.
+    #[inline(always)]
+    fn D_of<'v>(&self, D: &'v [Lane]) -> &'v [Lane] {
+        &D[self.batch.D_at as usize..][..self.m * self.m]
+    }
+}
+
 /// Calls a function with the sizes of a batch as constants where they are common: four edges, six
 /// edges with spin, and round cones.
 macro_rules! by_size {
-    ($batch:expr, $name:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
+    ($rows:expr, $batch:expr, $name:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
         match ($batch.shape.round, $batch.shape.k, $batch.shape.m) {
-            (false, 3, 4) => $name::<$S>(false, 3, 4, $($arg),*),
-            (false, 4, 6) => $name::<$S>(false, 4, 6, $($arg),*),
-            (true, 3, 3) => $name::<$S>(true, 3, 3, $($arg),*),
-            (true, 4, 4) => $name::<$S>(true, 4, 4, $($arg),*),
-            (round, k, m) => $name::<$S>(round, k as usize, m as usize, $($arg),*),
+            (false, 3, 4) => $name::<$S>($rows.of($batch, false, 3, 4), $($arg),*),
+            (false, 4, 6) => $name::<$S>($rows.of($batch, false, 4, 6), $($arg),*),
+            (true, 3, 3) => $name::<$S>($rows.of($batch, true, 3, 3), $($arg),*),
+            (true, 4, 4) => $name::<$S>($rows.of($batch, true, 4, 4), $($arg),*),
+            (round, k, m) => $name::<$S>($rows.of($batch, round, k as usize, m as usize), $($arg),*),
         }
     };
 }
@@ -181,50 +228,24 @@ fn edge<S: Simd>(E: &[Lane], k: usize, m: usize, y: &[S::V; MAX_ROWS], j: usize)
     u
 }
 
-/// Entries of a batch in a vector over rows.
-#[inline(always)]
-fn own<'a>(v: &'a [Lane], batch: &Batch, m: usize) -> &'a [Lane] {
-    &v[batch.at as usize..][..m]
-}
-
-#[inline(always)]
-fn own_mut<'a>(v: &'a mut [Lane], batch: &Batch, m: usize) -> &'a mut [Lane] {
-    &mut v[batch.at as usize..][..m]
-}
-
-#[inline(always)]
-fn E_of<'a>(E: &'a [Lane], batch: &Batch, round: bool, k: usize, m: usize) -> &'a [Lane] {
-    &E[batch.E_at as usize..][..if round { m } else { k * m }]
-}
-
 kernel! {
     /// `u = E (J x − b)` of some batches.
-    batch_rows(p: &ConeProgram, batches: &[Batch], E: &[Lane], b: &[Lane], x: &[f64], u: &mut [Lane]) {
-        for batch in batches {
-            by_size!(batch, rows_of, S, (p, batch, E, b, lanes(x), u));
+    batch_rows(rows: Rows<'_>, x: &[f64], u: &mut [Lane]) {
+        for batch in rows.batches {
+            by_size!(rows, batch, rows_of, S, (rows.b, lanes(x), u));
         }
     }
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn rows_of<S: Simd>(
-    round: bool,
-    k: usize,
-    m: usize,
-    p: &ConeProgram,
-    batch: &Batch,
-    E: &[Lane],
-    b: &[Lane],
-    x: &[Lane],
-    u: &mut [Lane],
-) {
+fn rows_of<S: Simd>(cones: Cones<'_>, b: &[Lane], x: &[Lane], u: &mut [Lane]) {
+    let Cones { p, batch, E, round, k, m } = cones;
     let mut y = J_times::<S>(p, batch, x);
     let b = &b[batch.b_at as usize..][..k];
     for r in 0..k {
         y[r] = S::sub(y[r], S::load(&b[r]));
     }
-    let (E, u) = (E_of(E, batch, round, k, m), own_mut(u, batch, m));
+    let u = cones.own_mut(u);
     for j in 0..m {
         let value = if round { S::mul(S::load(&E[j]), y[j]) } else { edge::<S>(E, k, m, &y, j) };
         S::store(value, &mut u[j]);
@@ -233,26 +254,17 @@ fn rows_of<S: Simd>(
 
 kernel! {
     /// `g −= Jᵀ Eᵀ t` over some batches.
-    batch_forces(p: &ConeProgram, batches: &[Batch], E: &[Lane], t: &[Lane], g: &mut [f64]) {
-        for batch in batches {
-            by_size!(batch, forces_of, S, (p, batch, E, t, lanes_mut(g)));
+    batch_forces(rows: Rows<'_>, t: &[Lane], g: &mut [f64]) {
+        for batch in rows.batches {
+            by_size!(rows, batch, forces_of, S, (t, lanes_mut(g)));
         }
     }
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn forces_of<S: Simd>(
-    round: bool,
-    k: usize,
-    m: usize,
-    p: &ConeProgram,
-    batch: &Batch,
-    E: &[Lane],
-    t: &[Lane],
-    g: &mut [Lane],
-) {
-    let (E, t) = (E_of(E, batch, round, k, m), own(t, batch, m));
+fn forces_of<S: Simd>(cones: Cones<'_>, t: &[Lane], g: &mut [Lane]) {
+    let Cones { p, batch, E, round, k, m } = cones;
+    let t = cones.own(t);
     let mut f = [S::zero(); MAX_ROWS];
     for j in 0..m {
         let t = S::load(&t[j]);

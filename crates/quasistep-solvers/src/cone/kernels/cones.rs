@@ -279,6 +279,14 @@ pub(super) fn forces_any<S: Simd>(
     }
 }
 
+/// Multipliers, slacks, and rates of the slacks along a direction.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub z: &'a [f64],
+    pub u: &'a [f64],
+    pub rates: &'a [f64],
+}
+
 kernel! {
     /// `Σ Π(z − rho (u + tau rates)) · rates` over all cones of some groups, and its derivative
     /// with respect to `tau`.
@@ -287,10 +295,9 @@ kernel! {
         groups: &[Group],
         rho: f64,
         tau: f64,
-        z: &[f64],
-        u: &[f64],
-        rates: &[f64],
+        line: Line<'_>,
     ) -> [f64; 2] {
+        let Line { z, u, rates } = line;
         let (mut power, mut bend) = (S::zero(), S::zero());
         let (none, minus_rho, along) = (S::zero(), S::splat(-rho), S::splat(tau));
         let mut round = [0.0; 2];

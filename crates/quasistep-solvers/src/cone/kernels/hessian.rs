@@ -27,16 +27,9 @@ kernel! {
 }
 
 kernel! {
-    /// `G = rho E W Eᵀ` of all cones of some groups. `W` is `diag(w)` for edges, and for round
-    /// cones the matrix in `D`, laid out like `E`.
-    matrices(
-        p: &ConeProgram,
-        groups: &[Group],
-        rho: f64,
-        w: &[f64],
-        D: &[f64],
-        G: &mut [f64],
-    ) {
+    /// `G = rho E W Eᵀ` of all cones of some groups.
+    matrices(p: &ConeProgram, groups: &[Group], weights: Weights<'_>, G: &mut [f64]) {
+        let Weights { rho, w, D } = weights;
         for group in groups {
             for cone in &p.cones[group.first_cone as usize..group.last_cone as usize] {
                 let w = &lanes(&w[cone.at as usize..])[..cone.stride_z as usize / LANES];
@@ -57,16 +50,15 @@ kernel! {
 }
 
 kernel! {
-    /// `H += Σ Jᵀ G J` over all cones of some groups. `JS` and `GJ` are scratch.
+    /// `H += Σ Jᵀ G J` over all cones of some groups.
     add_products(
         p: &ConeProgram,
         groups: &[Group],
         targets: &[Target],
-        G: &[f64],
-        JS: &mut Vec<f64>,
-        GJ: &mut Vec<f64>,
+        products: &mut Products,
         H: &mut [f64],
     ) {
+        let Products { G, JS, GJ } = products;
         for group in groups {
             let cones = &p.cones[group.first_cone as usize..group.last_cone as usize];
             let (k, width) = (cones[0].k as usize, cones[0].width as usize);
@@ -129,40 +121,37 @@ kernel! {
             let A = if idle { &JS[..used] } else { &p.J[first..first + used] };
             let product = Pair { A, B: &GJ[..used], width };
             for target in own {
-                add_product::<S>(
-                    &mut H[target.at as usize..],
-                    target.width as usize,
-                    product,
-                    target.row as usize,
-                    target.dim as usize,
-                    target.column as usize,
-                    target.width as usize,
-                    target.row == target.column,
-                );
+                add_product::<S>(H, product, target);
             }
         }
     }
 }
 
-/// `H += rho Σ Jᵀ Eᵀ W E J` over all cones of some groups, `W` as in [`matrices`].
-#[allow(clippy::too_many_arguments)] // plain arguments without common state
+/// Weights `rho W` of the rows: `W` is `diag(w)` for edges, and for round cones the matrix in `D`,
+/// laid out like `E`.
+#[derive(Clone, Copy)]
+pub(crate) struct Weights<'a> {
+    pub rho: f64,
+    pub w: &'a [f64],
+    pub D: &'a [f64],
+}
+
+/// `H += rho Σ Jᵀ Eᵀ W E J` over all cones of some groups.
 pub(crate) fn add_cones(
     isa: Isa,
     p: &ConeProgram,
     groups: &[Group],
     targets: &[Target],
-    rho: f64,
-    w: &[f64],
-    D: &[f64],
-    scratch: &mut Products,
+    weights: Weights<'_>,
+    products: &mut Products,
     H: &mut [f64],
 ) {
-    let Products { G, JS, GJ } = scratch;
+    let G = &mut products.G;
     if G.len() < G_at(p.b.len() as u32) {
         G.resize(G_at(p.b.len() as u32), 0.0);
     }
-    matrices(isa, p, groups, rho, w, D, G);
-    add_products(isa, p, groups, targets, G, JS, GJ, H);
+    matrices(isa, p, groups, weights, G);
+    add_products(isa, p, groups, targets, products, H);
 }
 
 /// Scratch memory of the products: `G` of every cone, and `J` and `G J` of the active cones.

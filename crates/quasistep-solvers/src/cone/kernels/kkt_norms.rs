@@ -55,6 +55,7 @@ struct Tally<S: Simd> {
 kernel! {
     /// `u = E (J x − b)` and `g = P x + c + springs − Jᵀ Eᵀ z` of an island without round cones, and their
     /// KKT norms. `springs` may be empty.
+    #[allow(clippy::too_many_arguments)] // called once, after every solve, with vectors of several owners
     kkt_norms(
         p: &ConeProgram,
         groups: &[Group],

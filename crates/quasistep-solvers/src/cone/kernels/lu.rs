@@ -9,8 +9,18 @@ use super::factor::take;
 use super::solve::{sums, take_columns, times_columns};
 use super::wide::{One, Two, Vector};
 use super::{Simd, axpy, by_dim, kernel, lanes, lanes_mut, multiply};
+use crate::cone::aligned::Aligned;
 use crate::cone::program::{LANES, MAX_ROWS};
 use crate::cone::structure::{Column, Panel, Structure, Target};
+
+/// Blocks on and right of the diagonal in `U`, blocks below it in `L`, and inverses of the diagonal
+/// blocks. A block of `L` is transposed, at the index that its mirror block has in `U`.
+#[derive(Debug, Default)]
+pub(crate) struct Lu {
+    pub U: Aligned,
+    pub L: Aligned,
+    pub inverses: Aligned,
+}
 
 kernel! {
     /// Factorises `H = L U` in place and inverts the diagonal blocks. Returns the sign of the
@@ -18,11 +28,10 @@ kernel! {
     /// largest block.
     factor_lu(
         s: &Structure,
-        U: &mut [f64],
-        L: &mut [f64],
-        inverses: &mut [f64],
+        lu: &mut Lu,
         scratch: &mut [f64],
     ) -> Option<i32> {
+        let Lu { U, L, inverses } = lu;
         let mut sign = 1;
         for panel in &s.panels {
             let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
@@ -227,14 +236,8 @@ fn times_inverse_any<S: Simd>(
 
 kernel! {
     /// `x ← H⁻¹ x` from the factor of [`factor_lu`].
-    solve_lu(
-        s: &Structure,
-        U: &[f64],
-        L: &[f64],
-        inverses: &[f64],
-        scratch: &mut [f64],
-        x: &mut [f64],
-    ) {
+    solve_lu(s: &Structure, lu: &Lu, scratch: &mut [f64], x: &mut [f64]) {
+        let Lu { U, L, inverses } = lu;
         for panel in &s.panels {
             let own = &x[panel.x_at as usize..][..panel.dim as usize];
             // the right-hand side of a single cone has few nonzero panels
@@ -352,9 +355,9 @@ kernel! {
         k: usize,
         G: &[[f64; MAX_ROWS]; MAX_ROWS],
         J: &[f64],
-        U: &mut [f64],
-        L: &mut [f64],
+        lu: &mut Lu,
     ) {
+        let Lu { U, L, .. } = lu;
         match k {
             1 => add_rows::<S, Two<S>, 1>(targets, G, J, U, L),
             2 => add_rows::<S, Two<S>, 2>(targets, G, J, U, L),
@@ -384,38 +387,44 @@ fn add_rows<S: Simd, W: Vector, const K: usize>(
         // a diagonal block is stored in `U` only
         let L = (target.row != target.column).then(|| &mut L[place.clone()]);
         let U = &mut U[place];
+        let side = Side { rows, width, dim, stride };
         if stride == 2 * LANES {
-            add_columns::<W, K>(G, rows, columns, width, dim, stride, U, L);
+            add_columns::<W, K>(G, side, columns, U, L);
             continue;
         }
         let mut L = L;
         for c in (0..stride).step_by(LANES) {
             let (U, L) = (&mut U[c..], L.as_mut().map(|L| &mut L[c..]));
-            add_columns::<One<S>, K>(G, rows, &columns[c..], width, dim, stride, U, L);
+            add_columns::<One<S>, K>(G, side, &columns[c..], U, L);
         }
     }
 }
 
-/// `U += Jᵀ G J` and `L += Jᵀ Gᵀ J`, for the columns of one vector.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)] // plain arguments without common state
-fn add_columns<T: Vector, const K: usize>(
-    G: &[[f64; MAX_ROWS]; MAX_ROWS],
-    rows: &[f64],
-    columns: &[f64],
+/// Columns of `J` that give the `dim` rows of a block with rows of length `stride`.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    rows: &'a [f64],
     width: usize,
     dim: usize,
     stride: usize,
+}
+
+/// `U += Jᵀ G J` and `L += Jᵀ Gᵀ J`, for the columns of one vector.
+#[inline(always)]
+fn add_columns<T: Vector, const K: usize>(
+    G: &[[f64; MAX_ROWS]; MAX_ROWS],
+    side: Side<'_>,
+    columns: &[f64],
     U: &mut [f64],
     L: Option<&mut [f64]>,
 ) {
     let mut J = [T::zero(); K];
     for s in 0..K {
-        J[s] = T::load(&columns[s * width..]);
+        J[s] = T::load(&columns[s * side.width..]);
     }
-    add_products::<T, K>(|r, s| G[r][s], &J, rows, width, dim, stride, U);
+    add_products::<T, K>(|r, s| G[r][s], &J, side, U);
     if let Some(L) = L {
-        add_products::<T, K>(|r, s| G[s][r], &J, rows, width, dim, stride, L);
+        add_products::<T, K>(|r, s| G[s][r], &J, side, L);
     }
 }
 
@@ -423,10 +432,7 @@ fn add_columns<T: Vector, const K: usize>(
 fn add_products<T: Vector, const K: usize>(
     G: impl Fn(usize, usize) -> f64,
     J: &[T::V; K],
-    rows: &[f64],
-    width: usize,
-    dim: usize,
-    stride: usize,
+    Side { rows, width, dim, stride }: Side<'_>,
     H: &mut [f64],
 ) {
     let mut lanes = [T::zero(); K];

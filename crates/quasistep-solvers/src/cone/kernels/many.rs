@@ -1,10 +1,12 @@
 //! Many right-hand sides at once, stored row-major with `columns` entries (whole lanes) for each
 //! row of the matrix.
 
+use super::lu::Lu;
 use super::wide::{One, Two, Vector};
 use super::{Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
+use std::ops::Range;
 
 /// Small matrix with entry `(i, r)` at `data[i down + r across]`.
 #[derive(Clone, Copy)]
@@ -14,6 +16,45 @@ pub(crate) struct Small<'a> {
     pub across: usize,
     pub rows: usize,
     pub count: usize,
+}
+
+/// Layout of many right-hand sides: their number, and for each block its first row.
+#[derive(Clone, Copy)]
+pub(crate) struct Many<'a> {
+    pub columns: usize,
+    pub row_of: &'a [u32],
+}
+
+/// Factor `H = Uᵀ U` and the inverses of its diagonal blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Factor<'a> {
+    pub H: &'a [f64],
+    pub inverses: &'a [f64],
+}
+
+/// Some cones, and the first row of each in matrices over their rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Active<'a> {
+    pub cones: &'a [u32],
+    pub at: &'a [u32],
+}
+
+/// Matrices `R`, `F` and `bend` of each cone in turn. If `rho` is zero, all `R` and `F` must be
+/// zero; if `bends` is false, all `bend`.
+#[derive(Clone, Copy)]
+pub(crate) struct FaceMatrices<'a> {
+    pub of: &'a [f64],
+    pub rho: f64,
+    pub bends: bool,
+}
+
+/// Matrices over the rows of some cones that [`press_many`] changes.
+#[derive(Debug, Default)]
+pub(crate) struct PressedRows {
+    pub u: Vec<f64>,
+    pub off: Vec<f64>,
+    pub gap: Vec<f64>,
+    pub zeta: Vec<f64>,
 }
 
 /// `Y[i] += sign Σ_r A[i][r] X[r]` for `I` rows and one vector of columns from `at` on.
@@ -79,20 +120,17 @@ kernel! {
 }
 
 kernel! {
-    /// `X ← H⁻¹ X` over the panels `first..last`; block `b` of `X` starts at row `row_of[b]`. `own` is scratch for the
-    /// rows of one block.
+    /// `X ← H⁻¹ X` over some panels. `own` is scratch for the rows of one block.
     solve_many(
         s: &Structure,
-        first: usize,
-        last: usize,
-        H: &[f64],
-        inverses: &[f64],
-        row_of: &[u32],
-        columns: usize,
+        panels: Range<usize>,
+        factor: Factor<'_>,
+        many: Many<'_>,
         X: &mut [f64],
         own: &mut [f64],
     ) {
-        for panel in &s.panels[first..last] {
+        let (Factor { H, inverses }, Many { columns, row_of }) = (factor, many);
+        for panel in &s.panels[panels.clone()] {
             let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
             let inverse = &inverses[panel.W_at as usize..][..dim * stride];
             let own = &mut own[..dim * columns];
@@ -109,7 +147,7 @@ kernel! {
                 add_times::<S>(A, -1.0, own, &mut X[to..], columns);
             }
         }
-        for panel in s.panels[first..last].iter().rev() {
+        for panel in s.panels[panels].iter().rev() {
             let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
             let inverse = &inverses[panel.W_at as usize..][..dim * stride];
             let own = &mut own[..dim * columns];
@@ -131,21 +169,18 @@ kernel! {
 }
 
 kernel! {
-    /// `X ← H⁻¹ X` from the factor of [`factor_lu`](super::factor_lu), over the panels `first..last`.
+    /// `X ← H⁻¹ X` from the factor of [`factor_lu`](super::factor_lu), over some panels.
     solve_lu_many(
         s: &Structure,
-        first: usize,
-        last: usize,
-        U: &[f64],
-        L: &[f64],
-        inverses: &[f64],
-        row_of: &[u32],
-        columns: usize,
+        panels: Range<usize>,
+        lu: &Lu,
+        many: Many<'_>,
         X: &mut [f64],
         own: &mut [f64],
     ) {
+        let (Lu { U, L, inverses }, Many { columns, row_of }) = (lu, many);
         let place = |block: u32| row_of[block as usize] as usize * columns;
-        for panel in &s.panels[first..last] {
+        for panel in &s.panels[panels.clone()] {
             let dim = panel.dim as usize;
             let own = &mut own[..dim * columns];
             own.copy_from_slice(&X[place(panel.block)..][..dim * columns]);
@@ -156,7 +191,7 @@ kernel! {
                 add_times::<S>(A, -1.0, own, &mut X[place(other.block)..], columns);
             }
         }
-        for panel in s.panels[first..last].iter().rev() {
+        for panel in s.panels[panels].iter().rev() {
             let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
             let inverse = &inverses[panel.W_at as usize..][..dim * stride];
             let own = &mut own[..dim * columns];
@@ -177,16 +212,15 @@ kernel! {
 }
 
 kernel! {
-    /// `U += J X` of some cones. Their first rows in `U` are `at[0]`, `at[1]`, ….
+    /// `U += J X` of some cones.
     add_rows_many(
         p: &ConeProgram,
-        cones: &[u32],
-        at: &[u32],
-        row_of: &[u32],
-        columns: usize,
+        active: Active<'_>,
+        many: Many<'_>,
         X: &[f64],
         U: &mut [f64],
     ) {
+        let (Active { cones, at }, Many { columns, row_of }) = (active, many);
         for (cone, at) in cones.iter().zip(at) {
             let cone = &p.cones[*cone as usize];
             let (k, width) = (cone.k as usize, cone.width as usize);
@@ -206,13 +240,12 @@ kernel! {
     /// `X += Jᵀ T` of some cones.
     add_forces_many(
         p: &ConeProgram,
-        cones: &[u32],
-        at: &[u32],
-        row_of: &[u32],
-        columns: usize,
+        active: Active<'_>,
+        many: Many<'_>,
         T: &[f64],
         X: &mut [f64],
     ) {
+        let (Active { cones, at }, Many { columns, row_of }) = (active, many);
         for (cone, at) in cones.iter().zip(at) {
             let cone = &p.cones[*cone as usize];
             let (k, width) = (cone.k as usize, cone.width as usize);
@@ -232,23 +265,18 @@ kernel! {
     /// One multiplier update on the rows of some cones: `off += u`, `gap += R u`, `zeta −= rho
     /// gap`, `t = Fᵀ (zeta − rho gap) − bend off`.
     ///
-    /// `faces` holds the matrices `R`, `F` and `bend` of each cone in turn. If `rho` is zero, all
-    /// `R` and `F` must be zero; if `bends` is false, all `bend`. `u` is overwritten.
+    /// `u` is overwritten.
     press_many(
         p: &ConeProgram,
-        cones: &[u32],
-        at: &[u32],
-        faces: &[f64],
-        rho: f64,
-        bends: bool,
+        active: Active<'_>,
+        faces: FaceMatrices<'_>,
         columns: usize,
-        u: &mut [f64],
-        off: &mut [f64],
-        gap: &mut [f64],
-        zeta: &mut [f64],
+        rows: &mut PressedRows,
         t: &mut [f64],
     ) {
-        let mut faces = faces;
+        let Active { cones, at } = active;
+        let FaceMatrices { of: mut faces, rho, bends } = faces;
+        let PressedRows { u, off, gap, zeta } = rows;
         let minus = S::splat(-rho);
         for (cone, at) in cones.iter().zip(at) {
             let k = p.cones[*cone as usize].k as usize;

@@ -22,24 +22,25 @@ mod sizes;
 mod solve;
 mod tile;
 mod touching;
+mod views;
 mod wide;
 
 pub(crate) use barrier::{advance, corrector, directions, weights};
 pub(crate) use batch::step::{
-    Reach, batch_advance, batch_corrector, batch_directions, batch_gondzio, batch_matrices,
-    batch_predictor,
+    Centred, Predicted, Reach, batch_advance, batch_corrector, batch_directions, batch_gondzio,
+    batch_matrices, batch_predictor,
 };
-pub(crate) use batch::{G_at, batch_forces, batch_rows};
+pub(crate) use batch::{G_at, Rows, batch_forces, batch_rows};
 pub(crate) use cones::{
-    add_forces, force_power, rates, rows_of_group, slacks, subtract_forces, unpad,
+    Line, add_forces, force_power, rates, rows_of_group, slacks, subtract_forces, unpad,
 };
 pub(crate) use factor::factor;
-pub(crate) use hessian::{Products, add_cones, add_products, cost_times, start_hessian};
+pub(crate) use hessian::{Products, Weights, add_cones, add_products, cost_times, start_hessian};
 pub(crate) use kkt_norms::{KktNorms, kkt_norms};
-pub(crate) use lu::{add_part, factor_lu, solve_lu};
+pub(crate) use lu::{Lu, add_part, factor_lu, solve_lu};
 pub(crate) use many::{
-    Small, add_forces_many, add_product_many, add_rows_many, largest_many, press_many,
-    solve_lu_many, solve_many,
+    Active, FaceMatrices, Factor, Many, PressedRows, Small, add_forces_many, add_product_many,
+    add_rows_many, largest_many, press_many, solve_lu_many, solve_many,
 };
 #[cfg(target_arch = "x86_64")]
 pub(crate) use simd::Avx2;
@@ -47,6 +48,7 @@ pub(crate) use simd::{Isa, Lane, Portable, Simd};
 pub(crate) use sizes::{advance_variables, all_finite, largest, row_sizes};
 pub(crate) use solve::solve;
 pub(crate) use touching::{Allowed, rows_hold, thinnest};
+pub(crate) use views::{Groups, Iterate, Scaled, Step};
 
 pub(crate) use crate::cone::second_order::MAX as MAX_ROUND;
 
@@ -56,15 +58,12 @@ use crate::cone::program::LANES;
 macro_rules! kernel {
     ($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$doc])*
-        #[allow(clippy::too_many_arguments)] // plain arguments without common state
         pub(crate) fn $name(isa: $crate::cone::kernels::Isa, $($arg: $type),*) $(-> $ret)? {
-            #[allow(clippy::too_many_arguments)]
             #[inline(always)]
             fn body<S: $crate::cone::kernels::Simd>($($arg: $type),*) $(-> $ret)? $body
 
             #[cfg(target_arch = "x86_64")]
             {
-                #[allow(clippy::too_many_arguments)]
                 #[target_feature(enable = "avx2,fma")]
                 fn avx2($($arg: $type),*) $(-> $ret)? {
                     body::<$crate::cone::kernels::Avx2>($($arg),*)

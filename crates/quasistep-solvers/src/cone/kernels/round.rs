@@ -3,6 +3,7 @@
 //!
 //! [`second_order`]: crate::cone::second_order
 
+use super::views::{Iterate, Scaled, Step};
 use super::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{ConeData, LANES};
 
@@ -211,16 +212,11 @@ impl<S: Simd> Scaling<S> {
 
 /// `t = z + W⁻¹ (lambda \ (W⁻¹ ds ∘ W dz − mu e)) + W⁻² gap` of four cones.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // plain arguments without common state
 pub(super) fn correct<S: Simd>(
     four: &Four<'_>,
     mu: f64,
-    s: &[f64],
-    z: &[f64],
-    gap: &[f64],
-    D: &[f64],
-    ds: &[f64],
-    dz: &[f64],
+    Scaled { at: Iterate { s, z, gap, .. }, D, .. }: Scaled<'_, f64>,
+    Step { ds, dz }: Step<'_, f64>,
     t: &mut [f64],
 ) {
     let z_in = four.load::<S>(z);
@@ -260,7 +256,9 @@ pub(super) fn blocked<S: Simd>(v: &[S::V; LANES], dv: &[S::V; LANES]) -> S::V {
 
 #[cfg(test)]
 mod tests {
-    use crate::cone::kernels::{Isa, corrector, directions, weights};
+    use crate::cone::kernels::{
+        Groups, Isa, Iterate, Scaled, Step, corrector, directions, weights,
+    };
     use crate::cone::program::{Cone, ConeProgram};
     use crate::cone::second_order;
     use crate::cone::structure::Structure;
@@ -302,20 +300,20 @@ mod tests {
         let p = program();
         let mut structure = Structure::default();
         structure.update(&p);
-        let groups = &structure.groups;
         let (s, z) = (points(&p, 0.9, true), points(&p, 2.3, true));
         let (gap, far) = (points(&p, 3.1, false), points(&p, 4.7, false));
         let dx = [0.3, -0.2, 0.5, 0.1, -0.7, 0.4, 0.0, 0.0];
         for isa in [Isa::Portable, Isa::detect()] {
             let (mut w, mut D) = (vec![1.0; p.m_padded], vec![7.0; p.E.len()]);
-            weights(isa, &p, groups, 0.0, &s, &z, &mut w, &mut D);
+            let cones = Groups { p: &p, groups: &structure.groups };
+            let at = Iterate { compliance: 0.0, s: &s, z: &z, gap: &gap };
+            weights(isa, cones, at, &mut w, &mut D);
+            let scaled = Scaled { at, w: &w, D: &D };
             let first = points(&p, 5.9, false);
             let (mut ds, mut dz) = (vec![0.0; p.m_padded], vec![0.0; p.m_padded]);
-            let blocked = directions(
-                isa, &p, groups, 0.0, &dx, &s, &z, &gap, &first, &w, &D, &mut ds, &mut dz,
-            );
+            let blocked = directions(isa, cones, &dx, scaled, &first, &mut ds, &mut dz);
             let (mut t, live) = (vec![0.0; p.m_padded], vec![1.0; p.m_padded]);
-            corrector(isa, &p, groups, 0.0, 0.3, &s, &z, &gap, &w, &D, &live, &far, &gap, &mut t);
+            corrector(isa, cones, 0.3, &live, scaled, Step { ds: &far, dz: &gap }, &mut t);
             let mut most = -1.0_f64;
             for cone in &p.cones {
                 let own = cone.at as usize..(cone.at + cone.m) as usize;

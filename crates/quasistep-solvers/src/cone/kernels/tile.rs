@@ -3,6 +3,7 @@
 use super::Simd;
 use super::wide::{One, Two, Vector};
 use crate::cone::program::LANES;
+use crate::cone::structure::Target;
 
 /// Matrices `A` and `B` of a product `AᵀB`, with the same number of rows and row width.
 #[derive(Clone, Copy)]
@@ -35,20 +36,13 @@ fn tile<T: Vector, const I: usize>(
     }
 }
 
-/// `H += AᵀB`, from the columns `row..row + dim` of `A` and `column..column + n_columns` of `B`.
-/// With `upper`, entries left of the diagonal may be omitted.
+/// `H += AᵀB` of the target's columns of `A` and `B`. In a diagonal block, entries left of the
+/// diagonal may be omitted.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-pub(super) fn add_product<S: Simd>(
-    H: &mut [f64],
-    stride: usize,
-    product: Pair<'_>,
-    row: usize,
-    dim: usize,
-    column: usize,
-    n_columns: usize,
-    upper: bool,
-) {
+pub(super) fn add_product<S: Simd>(H: &mut [f64], product: Pair<'_>, target: &Target) {
+    let Target { row, dim, column, width, at } = *target;
+    let [row, dim, column, stride, at] = [row, dim, column, width, at].map(|i| i as usize);
+    let (H, upper) = (&mut H[at..], row == column);
     let mut i = 0;
     while i < dim {
         let rows = match dim - i {
@@ -58,8 +52,8 @@ pub(super) fn add_product<S: Simd>(
         };
         let mut c = if upper { i / LANES * LANES } else { 0 };
         let H = &mut H[i * stride..];
-        while c < n_columns {
-            let wide = n_columns - c > LANES;
+        while c < stride {
+            let wide = stride - c > LANES;
             let (r, k, H) = (row + i, column + c, &mut H[c..]);
             match (rows, wide) {
                 (6, true) => tile::<Two<S>, 6>(H, stride, product, r, k),

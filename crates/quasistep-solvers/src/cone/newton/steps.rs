@@ -2,7 +2,7 @@
 
 use super::work::Work;
 use super::{Kept, Newton};
-use crate::cone::kernels::{self, lanes};
+use crate::cone::kernels::{self, Line, Weights, lanes};
 use crate::cone::program::LANES;
 use crate::tolerances::newton_of_cones::{
     CRAWL, LINE_SEARCH_SLOPE, MOVED, NO_STEP, SLOPE_ROUNDING,
@@ -191,17 +191,9 @@ impl Newton {
             }
         }
         // w and D contain the factors of rho
-        kernels::add_cones(
-            work.isa,
-            work.p,
-            work.groups,
-            &work.s.targets,
-            rho,
-            &self.w,
-            &self.D,
-            &mut self.products,
-            to,
-        );
+        let weights = Weights { rho, w: &self.w, D: &self.D };
+        let Work { isa, p, s, groups, .. } = *work;
+        kernels::add_cones(isa, p, groups, &s.targets, weights, &mut self.products, to);
         if again {
             let start = work.panels.first().map_or(0, |panel| panel.at as usize);
             let end = work.panels.last().map_or(0, |p| (p.at + p.len()) as usize);
@@ -236,17 +228,10 @@ impl Newton {
             if lanes(&change[rows]).iter().all(|row| *row == [0.0; LANES]) {
                 continue;
             }
-            kernels::add_cones(
-                work.isa,
-                work.p,
-                &work.groups[g..=g],
-                &work.s.targets,
-                rho,
-                change,
-                &self.D,
-                &mut self.products,
-                kept_H,
-            );
+            let weights = Weights { rho, w: change, D: &self.D };
+            let Work { isa, p, s, .. } = *work;
+            let own = &work.groups[g..=g];
+            kernels::add_cones(isa, p, own, &s.targets, weights, &mut self.products, kept_H);
             for side in work.p.sides_of(a) {
                 stale[work.s.panel_of_block[side.block as usize] as usize - first] = true;
             }
@@ -303,9 +288,9 @@ impl Newton {
                     }
                 }
             }
-            let (z, u, rates) = (&self.z, &self.u, &self.rates);
+            let line = Line { z: &self.z, u: &self.u, rates: &self.rates };
             let [power, power_bend] =
-                kernels::force_power(work.isa, work.p, work.groups, rho, tau, z, u, rates);
+                kernels::force_power(work.isa, work.p, work.groups, rho, tau, line);
             [value - power, bend - power_bend]
         };
         let enough = LINE_SEARCH_SLOPE * slope.abs();

@@ -516,10 +516,10 @@ impl Linear {
                     }
                 }
                 let J = &p.J[cone.J_at as usize..][..k * cone.width as usize];
-                kernels::add_part(*isa, targets, k, &G, J, &mut lu.U, &mut lu.L);
+                kernels::add_part(*isa, targets, k, &G, J, lu);
             }
         }
-        kernels::factor_lu(*isa, s, &mut lu.U, &mut lu.L, &mut lu.inverses, scratch).is_some()
+        kernels::factor_lu(*isa, s, lu, scratch).is_some()
             && lu.inverses.iter().all(|entry| entry.abs() <= largest)
     }
 

@@ -18,7 +18,7 @@
 
 use super::unsymmetric::{Factors, Way};
 use crate::cone::aligned::Aligned;
-use crate::cone::kernels::{self, Isa, Products};
+use crate::cone::kernels::{self, Isa, Products, Weights};
 use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Structure};
 use crate::tolerances::{
@@ -304,7 +304,8 @@ impl Linear {
             H[panel.at as usize + i * (panel.stride() as usize + 1)] += *stiffness;
         }
         let groups = &s.groups[..s.islands.last().map_or(0, |island| island.last_group as usize)];
-        kernels::add_cones(*isa, p, groups, &s.targets, 1.0, w, D, products, H);
+        let weights = Weights { rho: 1.0, w, D };
+        kernels::add_cones(*isa, p, groups, &s.targets, weights, products, H);
         kernels::factor(*isa, s, 0, last, DERIVATIVE_PIVOT * scale, H, W).is_ok()
     }
 

@@ -24,7 +24,7 @@
 use super::linear::{Linear, ROUNDS, Rounds};
 use super::unsymmetric::Way;
 use super::{Sensitivity, SensitivityError};
-use crate::cone::kernels::{self, Small};
+use crate::cone::kernels::{self, Active, FaceMatrices, Factor, Many, PressedRows, Small};
 use crate::cone::program::{ConeProgram, padded};
 use crate::tolerances::{DERIVATIVE_SETTLED, DERIVATIVE_STEADY};
 use std::ops::Range;
@@ -49,10 +49,7 @@ pub struct Responses {
     x: Vec<f64>,
     z: Vec<f64>,
     r: Vec<f64>,
-    u: Vec<f64>,
-    off: Vec<f64>,
-    gap: Vec<f64>,
-    zeta: Vec<f64>,
+    rows: PressedRows,
     own: Vec<f64>,
     /// For each column the largest entries of `x` and `zeta`, and their largest changes.
     sizes: [Vec<f64>; 4],
@@ -152,10 +149,10 @@ impl Responses {
             (&mut self.r, row as usize),
             (&mut self.own, widest),
             (&mut self.z, z_row as usize),
-            (&mut self.u, z_row as usize),
-            (&mut self.off, z_row as usize),
-            (&mut self.gap, z_row as usize),
-            (&mut self.zeta, z_row as usize),
+            (&mut self.rows.u, z_row as usize),
+            (&mut self.rows.off, z_row as usize),
+            (&mut self.rows.gap, z_row as usize),
+            (&mut self.rows.zeta, z_row as usize),
         ] {
             v.clear();
             v.resize(n * C, 0.0);
@@ -237,12 +234,11 @@ impl Responses {
         island: usize,
         variables: &Range<usize>,
     ) {
-        let (isa, C) = (linear.isa, self.columns);
-        if C == 0 {
+        if self.columns == 0 {
             return;
         }
-        let s = &linear.structure;
-        let panels = s.islands[island].first_panel as usize..s.islands[island].last_panel as usize;
+        let island = &linear.structure.islands[island];
+        let panels = island.first_panel as usize..island.last_panel as usize;
         // a variable fixed by active rows hardly moves: compare with the response of the cost alone
         let least = 1.0 / linear.scale(p);
         self.sizes[0].fill(least);
@@ -250,54 +246,7 @@ impl Responses {
         let mut watch = Rounds::new();
         let mut last = f64::INFINITY;
         for _ in 0..ROUNDS {
-            let Self {
-                row_of_block: row_of,
-                cones,
-                at,
-                faces,
-                bends,
-                x,
-                z,
-                r,
-                u,
-                off,
-                gap,
-                zeta,
-                own,
-                sizes,
-                ..
-            } = self;
-            let (first, end) = (panels.start, panels.end);
-            if linear.factors.exact {
-                linear.factors.solve_many(isa, s, panels.clone(), row_of, C, r, own);
-            } else {
-                kernels::solve_many(isa, s, first, end, &linear.H, &linear.W, row_of, C, r, own);
-            }
-            let [size_x, change_x, size_z, change_z] = sizes;
-            change_x.fill(0.0);
-            kernels::largest_many(isa, r, C, change_x);
-            let change = share(change_x, size_x);
-            if watch.stalled(change, 1.0) {
-                break;
-            }
-            x.iter_mut().zip(&*r).for_each(|(x, r)| *x += r);
-            kernels::largest_many(isa, x, C, size_x);
-            u.fill(0.0);
-            kernels::add_rows_many(isa, p, cones, at, row_of, C, r, u);
-            kernels::press_many(
-                isa, p, cones, at, faces, linear.rho, *bends, C, u, off, gap, zeta, z,
-            );
-            let mut change = change;
-            if linear.rho > 0.0 {
-                change_z.fill(0.0);
-                kernels::largest_many(isa, gap, C, change_z);
-                for change in change_z.iter_mut() {
-                    *change *= linear.rho;
-                }
-                size_z.fill(0.0);
-                kernels::largest_many(isa, zeta, C, size_z);
-                change = change.max(share(change_z, size_z));
-            }
+            let Some(change) = self.update(p, linear, panels.clone(), &mut watch) else { break };
             // once the slowest direction dominates, all updates converge linearly with one factor
             if change <= DERIVATIVE_SETTLED
                 || change <= DERIVATIVE_STEADY && change * (change / last) <= DERIVATIVE_SETTLED
@@ -306,26 +255,78 @@ impl Responses {
             }
             last = change;
             self.set_unit(variables);
-            let Self { row_of_block: row_of, cones, at, x, z, r, .. } = self;
-            for panel in &s.panels[panels.clone()] {
-                let block = &p.blocks[panel.block as usize];
-                let (dim, stride) = (block.dim as usize, block.stride as usize);
-                let own = row_of[panel.block as usize] as usize * C;
-                let data = &p.P[block.P_at as usize..];
-                let A = Small { data, down: stride, across: 1, rows: dim, count: dim };
-                kernels::add_product_many(isa, A, -1.0, &x[own..], &mut r[own..], C);
-            }
-            for (spring, stiffness) in &linear.springs {
-                let block = p.blocks.partition_point(|b| b.at as usize <= *spring) - 1;
-                if row_of[block] != NONE {
-                    let row = row_of[block] as usize + spring - p.blocks[block].at as usize;
-                    let own = row * C..(row + 1) * C;
-                    r[own.clone()].iter_mut().zip(&x[own]).for_each(|(r, x)| *r -= stiffness * x);
-                }
-            }
-            kernels::add_forces_many(isa, p, cones, at, row_of, C, z, r);
+            self.add_residual(p, linear, panels.clone());
         }
         self.finish(p, linear);
+    }
+
+    /// One multiplier update from the right-hand sides in `r`. Returns the change of `x` and `zeta`
+    /// as a share of their sizes, or `None` if the updates no longer converge.
+    fn update(
+        &mut self,
+        p: &ConeProgram,
+        linear: &Linear,
+        panels: Range<usize>,
+        watch: &mut Rounds,
+    ) -> Option<f64> {
+        let Self { row_of_block, cones, at, faces, bends, x, z, r, rows, own, .. } = self;
+        let (isa, s, columns) = (linear.isa, &linear.structure, self.columns);
+        let many = Many { columns, row_of: row_of_block };
+        if linear.factors.exact {
+            kernels::solve_lu_many(isa, s, panels, &linear.factors.backward, many, r, own);
+        } else {
+            let factor = Factor { H: &linear.H, inverses: &linear.W };
+            kernels::solve_many(isa, s, panels, factor, many, r, own);
+        }
+        let [size_x, change_x, size_z, change_z] = &mut self.sizes;
+        change_x.fill(0.0);
+        kernels::largest_many(isa, r, columns, change_x);
+        let change = share(change_x, size_x);
+        if watch.stalled(change, 1.0) {
+            return None;
+        }
+        x.iter_mut().zip(&*r).for_each(|(x, r)| *x += r);
+        kernels::largest_many(isa, x, columns, size_x);
+        rows.u.fill(0.0);
+        let active = Active { cones, at };
+        kernels::add_rows_many(isa, p, active, many, r, &mut rows.u);
+        let faces = FaceMatrices { of: faces, rho: linear.rho, bends: *bends };
+        kernels::press_many(isa, p, active, faces, columns, rows, z);
+        if !(linear.rho > 0.0) {
+            return Some(change);
+        }
+        change_z.fill(0.0);
+        kernels::largest_many(isa, &rows.gap, columns, change_z);
+        for change in change_z.iter_mut() {
+            *change *= linear.rho;
+        }
+        size_z.fill(0.0);
+        kernels::largest_many(isa, &rows.zeta, columns, size_z);
+        Some(change.max(share(change_z, size_z)))
+    }
+
+    /// `r −= P x − Jᵀ z`, Huber terms included.
+    fn add_residual(&mut self, p: &ConeProgram, linear: &Linear, panels: Range<usize>) {
+        let Self { row_of_block: row_of, cones, at, x, z, r, columns: C, .. } = self;
+        let (isa, C) = (linear.isa, *C);
+        for panel in &linear.structure.panels[panels] {
+            let block = &p.blocks[panel.block as usize];
+            let (dim, stride) = (block.dim as usize, block.stride as usize);
+            let own = row_of[panel.block as usize] as usize * C;
+            let data = &p.P[block.P_at as usize..];
+            let A = Small { data, down: stride, across: 1, rows: dim, count: dim };
+            kernels::add_product_many(isa, A, -1.0, &x[own..], &mut r[own..], C);
+        }
+        for (spring, stiffness) in &linear.springs {
+            let block = p.blocks.partition_point(|b| b.at as usize <= *spring) - 1;
+            if row_of[block] != NONE {
+                let row = row_of[block] as usize + spring - p.blocks[block].at as usize;
+                let own = row * C..(row + 1) * C;
+                r[own.clone()].iter_mut().zip(&x[own]).for_each(|(r, x)| *r -= stiffness * x);
+            }
+        }
+        let many = Many { columns: C, row_of };
+        kernels::add_forces_many(isa, p, Active { cones, at }, many, z, r);
     }
 
     /// Computes the final responses of the rows, `z = Fᵀ zeta − bend off`, without the penalty
@@ -341,9 +342,9 @@ impl Responses {
             let z = &mut self.z[own.clone()];
             z.fill(0.0);
             let A = Small { data: F, down: 1, across: k, rows: k, count: k };
-            kernels::add_product_many(linear.isa, A, 1.0, &self.zeta[own.clone()], z, C);
+            kernels::add_product_many(linear.isa, A, 1.0, &self.rows.zeta[own.clone()], z, C);
             let A = Small { data: bend, down: k, across: 1, rows: k, count: k };
-            kernels::add_product_many(linear.isa, A, -1.0, &self.off[own], z, C);
+            kernels::add_product_many(linear.isa, A, -1.0, &self.rows.off[own], z, C);
         }
     }
 }

@@ -36,7 +36,7 @@ use super::linear::{Faces, largest};
 use super::unsymmetric::Way;
 use super::{Sensitivity, SensitivityError};
 use crate::Solution;
-use crate::cone::kernels;
+use crate::cone::kernels::{self, Groups, Iterate, Scaled, Step};
 use crate::cone::program::{ConeData, ConeProgram};
 use crate::cone::second_order::norm;
 use crate::tolerances::interior::SHORTEST;
@@ -303,10 +303,11 @@ impl Sensitivity {
     /// Computes the weights: `z/s` on edges, the Nesterov–Todd scaling on round cones. They equal
     /// the barrier's Hessian where `s ∘ z = kappa e`.
     fn weigh(&mut self) {
-        let Self { p, linear, active, z, s, .. } = self;
+        let Self { p, linear, active, z, s, relaxed, .. } = self;
         let Faces { curve, curve_round, .. } = &mut active.faces;
-        let groups = &linear.structure.groups;
-        kernels::weights(linear.isa, p, groups, 0.0, s, z, curve, curve_round);
+        let cones = Groups { p, groups: &linear.structure.groups };
+        let at = Iterate { compliance: 0.0, s, z, gap: &relaxed.gap };
+        kernels::weights(linear.isa, cones, at, curve, curve_round);
     }
 
     /// One step towards `s ∘ z = mu e`; returns its length.
@@ -314,20 +315,22 @@ impl Sensitivity {
         let Self { p, linear, active, x, z, s, ds, f, relaxed, .. } = self;
         let Memory { live, gap, dz, t, pull, .. } = relaxed;
         let Faces { curve: w, curve_round: D, .. } = &active.faces;
-        let groups = &linear.structure.groups;
         let isa = linear.isa;
         for v in [&mut *ds, &mut *dz] {
             v.fill(0.0);
         }
-        kernels::corrector(isa, p, groups, 0.0, mu, s, z, gap, w, D, live, ds, dz, t);
+        let cones = Groups { p, groups: &linear.structure.groups };
+        let scaled = Scaled { at: Iterate { compliance: 0.0, s, z, gap }, w, D };
+        kernels::corrector(isa, cones, mu, live, scaled, Step { ds, dz }, t);
         f.iter_mut().zip(&*pull).for_each(|(f, pull)| *f = -pull);
-        kernels::subtract_forces(isa, p, groups, t, f);
+        kernels::subtract_forces(isa, p, cones.groups, t, f);
         linear.invert(Way::Forward, f);
-        let groups = &linear.structure.groups;
-        let blocked = kernels::directions(isa, p, groups, 0.0, f, s, z, gap, t, w, D, ds, dz);
+        let cones = Groups { p, groups: &linear.structure.groups };
+        let scaled = Scaled { at: Iterate { compliance: 0.0, s, z, gap }, w, D };
+        let blocked = kernels::directions(isa, cones, f, scaled, t, ds, dz);
         let alpha = (BARRIER_STEP / blocked.max(SHORTEST)).min(1.0);
         x.iter_mut().zip(&*f).for_each(|(x, d)| *x += alpha * d);
-        kernels::advance(isa, p, groups, alpha, ds, dz, s, z, gap);
+        kernels::advance(isa, cones, alpha, Step { ds, dz }, s, z, gap);
         alpha
     }
 }

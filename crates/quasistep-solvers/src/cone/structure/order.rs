@@ -1,8 +1,31 @@
-//! Islands, and the elimination order of blocks.
+//! Islands of connected blocks, and the elimination order of blocks.
 
-use super::{LEAST_OF_TERM, Scratch, Structure};
-use crate::cone::program::ConeProgram;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Lower bound of the multiply-adds that each term of a factorisation counts, so that a limit of
+/// work also bounds the memory of the terms. Blocks of six variables need more.
+const LEAST_OF_TERM: u64 = 128;
+
+/// Graph of blocks, and the order that eliminates them.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    /// For each block the first block of its island.
+    pub island_of: Vec<u32>,
+    /// For each block the blocks that are connected to it when it is eliminated.
+    pub neighbours: Vec<Vec<u32>>,
+    /// Blocks in elimination order, sorted by island; and for each block its place.
+    pub blocks: Vec<u32>,
+    pub position: Vec<u32>,
+    merged: Vec<u32>,
+    weight: Vec<u32>,
+    queue: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Elimination forest: the parent of a block is its first neighbour in elimination order after
+    /// it.
+    first_child: Vec<u32>,
+    next_child: Vec<u32>,
+    stack: Vec<u32>,
+}
 
 fn root(parent: &mut [u32], mut i: u32) -> u32 {
     while parent[i as usize] != i {
@@ -12,116 +35,128 @@ fn root(parent: &mut [u32], mut i: u32) -> u32 {
     i
 }
 
-impl Structure {
-    /// Islands by union-find, then a minimum-degree order (counted in scalars) within each. Returns
-    /// false as soon as a factorisation takes more than `most` multiply-adds.
-    pub(super) fn find_order(&mut self, program: &ConeProgram, most: u64) -> bool {
-        let n = program.blocks.len();
-        let s = &mut self.scratch;
-        s.island_of.clear();
-        s.island_of.extend(0..n as u32);
-        s.neighbours.resize_with(n.max(s.neighbours.len()), Vec::new);
-        s.neighbours.iter_mut().for_each(Vec::clear);
-        for group in &s.groups {
-            let sides = program.sides_of(&program.cones[group.first_cone as usize]);
-            for (i, a) in sides.iter().enumerate() {
-                for b in &sides[i + 1..] {
-                    let (ra, rb) =
-                        (root(&mut s.island_of, a.block), root(&mut s.island_of, b.block));
-                    s.island_of[ra.max(rb) as usize] = ra.min(rb);
-                    s.neighbours[a.block as usize].push(b.block);
-                    s.neighbours[b.block as usize].push(a.block);
-                }
+/// Merges two sorted lists without `left_out`.
+fn merge(own: &[u32], around: &[u32], left_out: [u32; 2], merged: &mut Vec<u32>) {
+    merged.clear();
+    let (mut i, mut j) = (0, 0);
+    while i < own.len() || j < around.len() {
+        let next = match (own.get(i), around.get(j)) {
+            (Some(&x), Some(&y)) if x == y => {
+                (i, j) = (i + 1, j + 1);
+                x
             }
+            (Some(&x), Some(&y)) if x < y => {
+                i += 1;
+                x
+            }
+            (Some(&x), None) => {
+                i += 1;
+                x
+            }
+            (_, Some(&y)) => {
+                j += 1;
+                y
+            }
+            (None, None) => break,
+        };
+        if !left_out.contains(&next) {
+            merged.push(next);
         }
+    }
+}
+
+impl Order {
+    /// Starts with `n` blocks that are not connected.
+    pub fn start(&mut self, n: usize) {
+        self.island_of.clear();
+        self.island_of.extend(0..n as u32);
+        self.neighbours.resize_with(n.max(self.neighbours.len()), Vec::new);
+        self.neighbours.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Connects two blocks.
+    pub fn connect(&mut self, a: u32, b: u32) {
+        let (ra, rb) = (root(&mut self.island_of, a), root(&mut self.island_of, b));
+        self.island_of[ra.max(rb) as usize] = ra.min(rb);
+        self.neighbours[a as usize].push(b);
+        self.neighbours[b as usize].push(a);
+    }
+
+    /// Finds islands by union-find, then a minimum-degree order (counted in scalars) within each.
+    /// `dim` and `stride` are the number of variables of a block, and the same padded. Returns false
+    /// as soon as a factorisation takes more than `most` multiply-adds.
+    pub fn find(
+        &mut self,
+        dim: impl Fn(u32) -> u32,
+        stride: impl Fn(u32) -> u32,
+        most: u64,
+    ) -> bool {
+        let n = self.island_of.len();
         let mut widest = 0;
         for block in 0..n {
-            widest = widest.max(s.neighbours[block].len());
-            root(&mut s.island_of, block as u32);
-            let r = root(&mut s.island_of, block as u32);
-            s.island_of[block] = r;
-            s.neighbours[block].sort_unstable();
-            s.neighbours[block].dedup();
+            widest = widest.max(self.neighbours[block].len());
+            self.island_of[block] = root(&mut self.island_of, block as u32);
+            self.neighbours[block].sort_unstable();
+            self.neighbours[block].dedup();
         }
         // minimum degree over all blocks at once is equivalent, because fill never leaves an island
-        let dim = |b: u32| program.blocks[b as usize].stride;
-        s.weight.clear();
-        s.weight.extend((0..n).map(|b| s.neighbours[b].iter().map(|&o| dim(o)).sum::<u32>()));
-        s.position.clear();
-        s.position.resize(n, u32::MAX);
-        s.order.clear();
-        s.queue.clear();
-        s.queue.extend((0..n).map(|b| Reverse((s.weight[b], b as u32))));
+        let width = |around: &[u32]| around.iter().map(|&o| stride(o)).sum::<u32>();
+        self.weight.clear();
+        self.weight.extend(self.neighbours[..n].iter().map(|around| width(around)));
+        self.position.clear();
+        self.position.resize(n, u32::MAX);
+        self.blocks.clear();
+        self.queue.clear();
+        self.queue.extend((0..n).map(|b| Reverse((self.weight[b], b as u32))));
         let mut work = 0;
-        while let Some(Reverse((weight, block))) = s.queue.pop() {
+        while let Some(Reverse((weight, block))) = self.queue.pop() {
             let b = block as usize;
-            if s.position[b] != u32::MAX || weight != s.weight[b] {
+            if self.position[b] != u32::MAX || weight != self.weight[b] {
                 continue;
             }
-            let dims = s.neighbours[b].iter().map(|&o| u64::from(program.blocks[o as usize].dim));
-            let (rows, columns) = (dims.sum::<u64>(), u64::from(weight));
-            let count = s.neighbours[b].len() as u64;
-            let products = u64::from(program.blocks[b].dim) * rows * columns;
+            let rows = self.neighbours[b].iter().map(|&o| u64::from(dim(o))).sum::<u64>();
+            let count = self.neighbours[b].len() as u64;
+            let products = u64::from(dim(block)) * rows * u64::from(weight);
             work += products.max(LEAST_OF_TERM * count * count) / 2;
             if work > most {
                 return false;
             }
-            s.position[b] = s.order.len() as u32;
-            s.order.push(block);
+            self.position[b] = self.blocks.len() as u32;
+            self.blocks.push(block);
             // elimination makes the neighbours a clique; their list gives the panel's columns
-            let around = std::mem::take(&mut s.neighbours[b]);
+            let around = std::mem::take(&mut self.neighbours[b]);
             for &other in &around {
-                let o = other as usize;
-                s.merged.clear();
-                let (mut i, mut j) = (0, 0);
-                let own = &s.neighbours[o];
-                while i < own.len() || j < around.len() {
-                    let next = match (own.get(i), around.get(j)) {
-                        (Some(&x), Some(&y)) if x == y => {
-                            (i, j) = (i + 1, j + 1);
-                            x
-                        }
-                        (Some(&x), Some(&y)) if x < y => {
-                            i += 1;
-                            x
-                        }
-                        (Some(&x), None) => {
-                            i += 1;
-                            x
-                        }
-                        (_, Some(&y)) => {
-                            j += 1;
-                            y
-                        }
-                        (None, None) => break,
-                    };
-                    if next != other && next != block {
-                        s.merged.push(next);
-                    }
-                }
-                widest = widest.max(s.merged.len());
-                std::mem::swap(&mut s.neighbours[o], &mut s.merged);
-                let weight = s.neighbours[o].iter().map(|&x| dim(x)).sum();
-                s.weight[o] = weight;
-                s.queue.push(Reverse((weight, other)));
+                let own = &mut self.neighbours[other as usize];
+                merge(own, &around, [other, block], &mut self.merged);
+                widest = widest.max(self.merged.len());
+                std::mem::swap(own, &mut self.merged);
+                let weight = width(own);
+                self.weight[other as usize] = weight;
+                self.queue.push(Reverse((weight, other)));
             }
-            s.neighbours[b] = around;
+            self.neighbours[b] = around;
         }
         // lists are swapped from solve to solve: reserve for all at once
-        for list in s.neighbours.iter_mut().chain([&mut s.merged]) {
+        for list in self.neighbours.iter_mut().chain([&mut self.merged]) {
             list.reserve(widest.saturating_sub(list.len()));
         }
-        s.sort_by_trees();
+        self.sort_by_trees();
         true
     }
-}
 
-impl Scratch {
     /// Sorts each island in postorder of the elimination forest. This does not change the fill, and
     /// panels with the same columns become neighbours in memory.
     fn sort_by_trees(&mut self) {
-        let Self { order, position, neighbours, island_of, first_child, next_child, stack, .. } =
-            self;
+        let Self {
+            blocks: order,
+            position,
+            neighbours,
+            island_of,
+            first_child,
+            next_child,
+            stack,
+            ..
+        } = self;
         for list in [&mut *first_child, &mut *next_child] {
             list.clear();
             list.resize(order.len(), u32::MAX);

@@ -22,6 +22,12 @@ pub(crate) struct End {
 
 /// Data of the augmented forces along the path.
 pub(crate) struct Along<'a> {
+    pub regions: &'a Regions,
+    /// Variables at the start of the piece, and their direction.
+    pub x: &'a [f64],
+    pub y: &'a [f64],
+    /// Multipliers.
+    pub z_c: &'a [f64],
     pub penalty: f64,
     /// Weights of the rates for a relative penalty of 1, and the term `e` of the homotopy.
     pub weight: &'a [f64],
@@ -32,6 +38,14 @@ pub(crate) struct Along<'a> {
     /// increases.
     pub share: f64,
     pub sign: f64,
+}
+
+/// Bounds of the motions of open contacts, and the size of the direction in each block.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds<'a> {
+    pub closed: &'a [bool],
+    pub reaches: &'a [Reach],
+    pub sizes: &'a [f64],
 }
 
 /// Upper bound of the change of a contact's normal rate: the sum over its blocks of a factor times
@@ -51,10 +65,8 @@ kernel! {
     /// directions. Returns the first contact that leaves its linear piece before `end`.
     next_closed(
         p: &FrictionProgram,
-        regions: &Regions,
-        at: &[u16],
         along: &Along<'_>,
-        y: &[f64],
+        at: &[u16],
         a: &mut [f64],
         da: &mut [f64],
         end: &mut End,
@@ -67,15 +79,15 @@ kernel! {
             let (a, da) = (&mut a[rows.clone()], &mut da[rows.clone()]);
             let mut du = [0.0; ROWS];
             match a.len() {
-                3 => times::<S, 3, false>(&p.cones, cone, 0, y, &mut du),
-                k => (0..k).for_each(|r| times::<S, 1, false>(&p.cones, cone, r, y, &mut du[r..])),
+                3 => times::<S, 3, false>(&p.cones, cone, 0, along.y, &mut du),
+                k => (0..k).for_each(|r| times::<S, 1, false>(&p.cones, cone, r, along.y, &mut du[r..])),
             }
             let others = along.weight[rows.clone()].iter().zip(&along.e[rows]).zip(&du);
             for ((a, da), ((weight, e), du)) in a.iter_mut().zip(da.iter_mut()).zip(others) {
                 *a += along.gone * *da;
                 *da = -along.sign * (along.penalty * weight * du + e);
             }
-            if let Some((length, exit)) = regions.leave::<S>(i, *at, a, da, end.length) {
+            if let Some((length, exit)) = along.regions.leave::<S>(i, *at, a, da, end.length) {
                 *end = End { length, contact: i, exit };
             }
         }
@@ -87,18 +99,13 @@ kernel! {
     /// contacts.
     next_open(
         p: &FrictionProgram,
-        regions: &Regions,
-        closed: &[bool],
-        reaches: &[Reach],
-        sizes: &[f64],
         along: &Along<'_>,
-        x: &[f64],
-        y: &[f64],
-        z_c: &[f64],
+        bounds: Bounds<'_>,
         a: &mut [f64],
         da: &mut [f64],
         end: &mut End,
     ) {
+        let Bounds { closed, reaches, sizes } = bounds;
         for (i, (reach, closed)) in reaches.iter().zip(closed).enumerate() {
             if *closed {
                 continue;
@@ -116,13 +123,13 @@ kernel! {
             let (e, rho) = (reach.e, along.penalty * along.weight[at]);
             let (mut u, mut du) = (-p.b(i, 0), 0.0);
             for (first, J) in p.row(i, 0) {
-                u += dot_short(J, &x[first..]);
-                du += dot_short(J, &y[first..]);
+                u += dot_short(J, &along.x[first..]);
+                du += dot_short(J, &along.y[first..]);
             }
-            a[at] = (z_c[at] - rho * u + along.share * e).min(0.0);
+            a[at] = (along.z_c[at] - rho * u + along.share * e).min(0.0);
             da[at] = -along.sign * (rho * du + e);
             if da[at] > 0.0 && -a[at] < da[at] * end.length {
-                *end = End { length: -a[at] / da[at], contact: i, exit: regions.closing(i) };
+                *end = End { length: -a[at] / da[at], contact: i, exit: along.regions.closing(i) };
             }
         }
     }

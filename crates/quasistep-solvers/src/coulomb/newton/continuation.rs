@@ -37,6 +37,41 @@ const MOST_WAITING: u32 = 4;
 /// 1e-5 of itself.
 const ENOUGH: u32 = 2;
 
+/// Growth of the penalty from one equation to the next.
+struct Pace {
+    growth: f64,
+    fastest: f64,
+    /// Whether the last equation was not solved.
+    failed: bool,
+}
+
+impl Pace {
+    fn new(by_homotopy: bool) -> Self {
+        let (growth, fastest) = if by_homotopy {
+            (GROWTH_BY_HOMOTOPY, GROWTH_BY_HOMOTOPY_MOST)
+        } else {
+            (GROWTH, GROWTH)
+        };
+        Self { growth, fastest, failed: false }
+    }
+
+    /// The smaller penalty after a failure. It undoes the last growth, and more if the smaller
+    /// penalty failed too.
+    fn back(&mut self, penalty: f64) -> f64 {
+        let by = if self.failed { GROWTH } else { self.growth };
+        self.failed = true;
+        self.growth = self.growth.sqrt().max(GENTLEST);
+        penalty / by
+    }
+
+    /// The larger penalty after an equation that took few steps.
+    fn on(&mut self, penalty: f64, most: f64) -> f64 {
+        let next = (penalty * self.growth).min(most);
+        self.growth = (RECOVERY * self.growth).min(self.fastest);
+        next
+    }
+}
+
 impl Newton {
     /// Continuation with line search from given forces and small penalties, up to
     /// [`LARGEST_PENALTY`], which resolves inconsistent contacts.
@@ -54,11 +89,10 @@ impl Newton {
         let most_breakpoints = self.breakpoints + BREAKPOINTS_PER_CONTACT * contacts;
         let known = self.homotopy.known;
         self.penalty = SOFT;
-        let (mut growth, fastest) =
-            if known { (GROWTH_BY_HOMOTOPY, GROWTH_BY_HOMOTOPY_MOST) } else { (GROWTH, GROWTH) };
+        let mut pace = Pace::new(known);
         let mut last = f64::INFINITY;
         let (mut drifting, mut wait) = (0, 1);
-        let (mut failed, mut unsolved) = (false, 0);
+        let mut unsolved = 0;
         // penalty of the last solution, infinite if there is none to start from; and whether the
         // current rates belong to it
         let mut reached = f64::INFINITY;
@@ -73,10 +107,6 @@ impl Newton {
             let share = settled.max(NOISE * self.penalty);
             let bent = known && self.penalty >= reached;
             let lost = bent && !self.follow(p, rated);
-            if lost {
-                // the factors of the homotopy may have lost digits
-                self.homotopy.kept = None;
-            }
             rated = false;
             let breakpoints = self.breakpoints - breakpoints;
             let there = self.steps;
@@ -93,35 +123,28 @@ impl Newton {
             } else {
                 unsolved = 0;
                 reached = f64::INFINITY;
-                self.x.copy_from_slice(&self.x_c);
-                // undo the last growth, and more if the smaller penalty failed too
-                self.penalty /= if failed { GROWTH } else { growth };
-                failed = true;
-                self.factored.clear();
-                growth = growth.sqrt().max(GENTLEST);
+                self.penalty = pace.back(self.penalty);
+                self.go_back(lost);
                 (drifting, last) = (0, f64::INFINITY);
                 continue;
             }
             let (change, force) = self.update_multipliers();
             reached = self.penalty;
             rated = self.steps == there;
-            failed = false;
+            pace.failed = false;
             if self.penalty == PENALTY && !usual {
                 // the usual penalty suffices unless contacts are inconsistent
                 usual = true;
-                if breakpoints <= FEW {
-                    if self.check_law(p, false, holds) {
-                        return true;
-                    }
-                    rated = false;
+                if breakpoints <= FEW && self.check_law(p, false, holds) {
+                    return true;
                 }
+                rated &= breakpoints > FEW;
             }
             if self.penalty < LARGEST_PENALTY {
                 if self.steps - before <= EASY {
-                    self.penalty =
-                        (self.penalty * growth).min(if usual { LARGEST_PENALTY } else { PENALTY });
+                    let most = if usual { LARGEST_PENALTY } else { PENALTY };
+                    self.penalty = pace.on(self.penalty, most);
                     self.factored.clear();
-                    growth = (RECOVERY * growth).min(fastest);
                 }
                 continue;
             }
@@ -143,6 +166,16 @@ impl Newton {
             }
         }
         false
+    }
+
+    /// Returns to the last solution after an equation that was not solved.
+    fn go_back(&mut self, lost: bool) {
+        if lost {
+            // the factors of the homotopy may have lost digits
+            self.homotopy.kept = None;
+        }
+        self.x.copy_from_slice(&self.x_c);
+        self.factored.clear();
     }
 
     /// Whether Coulomb's law holds after updates with [`PENALTY`], at which stationarity holds up

@@ -15,7 +15,7 @@
 //! between which Newton's method cycles. (J. Katzenelson, "An algorithm for solving nonlinear
 //! resistor networks", Bell System Technical Journal 44 (1965) 1605–1620.)
 
-use super::breakpoints::{Along, End, Reach, next_closed, next_open};
+use super::breakpoints::{Along, Bounds, End, Reach, next_closed, next_open};
 use super::regions::{OPEN, ROWS, Regions};
 use super::{FrictionProgram, Newton, PROXIMAL, Part, dot_short, hessian};
 use crate::cone::kernels::Isa;
@@ -203,16 +203,17 @@ impl Newton {
         let Self { homotopy, a, x, z_c, weight, penalty, D, .. } = self;
         let Homotopy { regions, at, closed, reaches, sizes, e, y, da, .. } = homotopy;
         let isa = Isa::detect();
-        let along = Along { penalty: *penalty, weight, e, gone, share, sign };
+        let penalty = *penalty;
+        let along = Along { regions, x, y, z_c, penalty, weight, e, gone, share, sign };
         let mut end = End { length: rest, contact: usize::MAX, exit: 0 };
-        next_closed(isa, p, regions, at, &along, y, a, da, &mut end);
+        next_closed(isa, p, &along, at, a, da, &mut end);
         sizes.clear();
         for block in &p.cones.blocks {
             let place = block.first as usize..(block.first + block.dim) as usize;
             let squares = y[place.clone()].iter().zip(&D[place]).map(|(y, D)| (y / D).powi(2));
             sizes.push(squares.sum::<f64>().sqrt());
         }
-        next_open(isa, p, regions, closed, reaches, sizes, &along, x, y, z_c, a, da, &mut end);
+        next_open(isa, p, &along, Bounds { closed, reaches, sizes }, a, da, &mut end);
         end
     }
 

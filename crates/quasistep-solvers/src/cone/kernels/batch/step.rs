@@ -1,10 +1,11 @@
 //! Parts of an interior point step: matrices, right-hand sides, directions.
 
-use super::{E_of, G_at, J_times, by_size, edge, forces_of, own, own_mut, take_forces};
+use super::{Cones, G_at, J_times, Rows, by_size, edge, forces_of, take_forces};
 use crate::cone::batches::{Batch, LIVE, Shape};
-use crate::cone::kernels::round::{self, Scaling};
+use crate::cone::kernels::round;
+use crate::cone::kernels::views::{Iterate, Scaled, Step};
 use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
-use crate::cone::program::{ConeProgram, LANES, MAX_ROWS, padded};
+use crate::cone::program::{LANES, MAX_ROWS, padded};
 use crate::cone::second_order;
 
 /// Largest number of entries of a round cone that are kept in registers.
@@ -70,13 +71,8 @@ fn write_D<S: Simd>(batch: &Batch, m: usize, s: &[Lane], z: &[Lane], D: &mut [La
 
 /// Writes `G = E W Eᵀ` of four cones, each row by row, from its upper triangle.
 #[inline(always)]
-fn write_G<S: Simd>(
-    p: &ConeProgram,
-    batch: &Batch,
-    k: usize,
-    upper: &[[S::V; MAX_ROWS]; MAX_ROWS],
-    G: &mut [f64],
-) {
+fn write_G<S: Simd>(cones: Cones<'_>, upper: &[[S::V; MAX_ROWS]; MAX_ROWS], G: &mut [f64]) {
+    let Cones { p, batch, k, .. } = cones;
     let stride = padded(k);
     for r in 0..k {
         for first in (0..k).step_by(LANES) {
@@ -108,33 +104,21 @@ fn scaled<S: Simd>(m: usize, E: &[Lane], D: &[Lane]) -> [[S::V; MAX_ROWS]; MAX_R
 
 kernel! {
     /// `G = E W Eᵀ` of some batches. `W` is `w` for edges and `D` for round cones.
-    batch_matrices(p: &ConeProgram, batches: &[Batch], E: &[Lane], w: &[Lane], D: &[Lane], G: &mut [f64]) {
-        for batch in batches {
-            by_size!(batch, matrix_of, S, (p, batch, E, w, D, G));
+    batch_matrices(rows: Rows<'_>, w: &[Lane], D: &[Lane], G: &mut [f64]) {
+        for batch in rows.batches {
+            by_size!(rows, batch, matrix_of, S, (w, D, G));
         }
     }
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn matrix_of<S: Simd>(
-    round: bool,
-    k: usize,
-    m: usize,
-    p: &ConeProgram,
-    batch: &Batch,
-    E: &[Lane],
-    w: &[Lane],
-    D: &[Lane],
-    G: &mut [f64],
-) {
-    let E = E_of(E, batch, round, k, m);
+fn matrix_of<S: Simd>(cones: Cones<'_>, w: &[Lane], D: &[Lane], G: &mut [f64]) {
+    let Cones { E, round, k, m, .. } = cones;
     if round {
-        let D = &D[batch.D_at as usize..][..m * m];
-        write_G::<S>(p, batch, k, &scaled::<S>(m, E, D), G);
+        write_G::<S>(cones, &scaled::<S>(m, E, cones.D_of(D)), G);
         return;
     }
-    let w = own(w, batch, m);
+    let w = cones.own(w);
     let mut sums = [[S::zero(); MAX_ROWS]; MAX_ROWS];
     for j in 0..m {
         let w = S::load(&w[j]);
@@ -145,56 +129,41 @@ fn matrix_of<S: Simd>(
             }
         }
     }
-    write_G::<S>(p, batch, k, &sums, G);
+    write_G::<S>(cones, &sums, G);
+}
+
+/// Results of the predictor that belong to the rows, and the matrices `G` of the cones.
+pub(crate) struct Predicted<'a> {
+    pub w: &'a mut [Lane],
+    pub D: &'a mut [Lane],
+    pub t: &'a mut [Lane],
+    pub G: &'a mut [f64],
 }
 
 kernel! {
     /// Predictor. For edges `w = z / (s + compliance z)` and `t = w (s + gap)`. For round cones `D
     /// = W⁻²` and `t = z + D gap`. Then the matrices `G = E W Eᵀ`, and `g −= Jᵀ Eᵀ t`.
-    batch_predictor(
-        p: &ConeProgram,
-        batches: &[Batch],
-        E: &[Lane],
-        compliance: f64,
-        s: &[Lane],
-        z: &[Lane],
-        gap: &[Lane],
-        w: &mut [Lane],
-        D: &mut [Lane],
-        t: &mut [Lane],
-        G: &mut [f64],
-        g: &mut [f64],
-    ) {
-        for batch in batches {
-            by_size!(batch, predict, S, (p, batch, E, compliance, s, z, gap, w, D, t, G, lanes_mut(g)));
+    batch_predictor(rows: Rows<'_>, at: Iterate<'_, Lane>, out: Predicted<'_>, g: &mut [f64]) {
+        let Predicted { w, D, t, G } = out;
+        for batch in rows.batches {
+            by_size!(rows, batch, predict, S, (at, w, D, t, G, lanes_mut(g)));
         }
     }
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 fn predict<S: Simd>(
-    round: bool,
-    k: usize,
-    m: usize,
-    p: &ConeProgram,
-    batch: &Batch,
-    E: &[Lane],
-    compliance: f64,
-    s: &[Lane],
-    z: &[Lane],
-    gap: &[Lane],
+    cones: Cones<'_>,
+    at: Iterate<'_, Lane>,
     w: &mut [Lane],
     D: &mut [Lane],
     t: &mut [Lane],
     G: &mut [f64],
     g: &mut [Lane],
 ) {
-    let E = E_of(E, batch, round, k, m);
-    let s = own(s, batch, m);
-    let z = own(z, batch, m);
-    let gap = own(gap, batch, m);
-    let t = own_mut(t, batch, m);
+    let Cones { p, batch, E, round, k, m } = cones;
+    let Iterate { compliance, s, z, gap } = at;
+    let (s, z, gap, t) = (cones.own(s), cones.own(z), cones.own(gap), cones.own_mut(t));
     let mut f = [S::zero(); MAX_ROWS];
     if round {
         let D = &mut D[batch.D_at as usize..][..m * m];
@@ -204,9 +173,9 @@ fn predict<S: Simd>(
             S::store(value, &mut t[i]);
             f[i] = S::mul(S::load(&E[i]), value);
         }
-        write_G::<S>(p, batch, k, &scaled::<S>(m, E, D), G);
+        write_G::<S>(cones, &scaled::<S>(m, E, D), G);
     } else {
-        let w = own_mut(w, batch, m);
+        let w = cones.own_mut(w);
         let compliance = S::splat(compliance);
         let mut sums = [[S::zero(); MAX_ROWS]; MAX_ROWS];
         for j in 0..m {
@@ -224,7 +193,7 @@ fn predict<S: Simd>(
                 }
             }
         }
-        write_G::<S>(p, batch, k, &sums, G);
+        write_G::<S>(cones, &sums, G);
     }
     take_forces::<S>(p, batch, &f, g);
 }
@@ -234,65 +203,42 @@ kernel! {
     /// cones `t` is `z` plus the products in the Nesterov–Todd scaling plus `D gap`. Then `g −= Jᵀ
     /// Eᵀ t`.
     batch_corrector(
-        p: &ConeProgram,
-        batches: &[Batch],
-        E: &[Lane],
-        compliance: f64,
+        rows: Rows<'_>,
         mu: f64,
-        s: &[Lane],
-        z: &[Lane],
-        gap: &[Lane],
-        w: &[Lane],
-        D: &[Lane],
-        ds: &[Lane],
-        dz: &[Lane],
+        scaled: Scaled<'_, Lane>,
+        step: Step<'_, Lane>,
         t: &mut [Lane],
         g: &mut [f64],
     ) {
-        for batch in batches {
-            by_size!(batch, correct, S, (p, batch, E, compliance, mu, s, z, gap, w, D, ds, dz, t, lanes_mut(g)));
+        for batch in rows.batches {
+            by_size!(rows, batch, correct, S, (mu, scaled, step, t, lanes_mut(g)));
         }
     }
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 fn correct<S: Simd>(
-    round: bool,
-    k: usize,
-    m: usize,
-    p: &ConeProgram,
-    batch: &Batch,
-    E: &[Lane],
-    compliance: f64,
+    cones: Cones<'_>,
     mu: f64,
-    s: &[Lane],
-    z: &[Lane],
-    gap: &[Lane],
-    w: &[Lane],
-    D: &[Lane],
-    ds: &[Lane],
-    dz: &[Lane],
+    scaled: Scaled<'_, Lane>,
+    step: Step<'_, Lane>,
     t: &mut [Lane],
     g: &mut [Lane],
 ) {
-    let E = E_of(E, batch, round, k, m);
-    let s = own(s, batch, m);
-    let z = own(z, batch, m);
-    let gap = own(gap, batch, m);
-    let w = own(w, batch, m);
-    let ds = own(ds, batch, m);
-    let dz = own(dz, batch, m);
-    let t = own_mut(t, batch, m);
+    let Cones { p, batch, E, round, k, m } = cones;
+    let Scaled { at: Iterate { compliance, s, z, gap }, w, D } = scaled;
+    let (s, z, gap) = (cones.own(s), cones.own(z), cones.own(gap));
+    let (ds, dz) = (cones.own(step.ds), cones.own(step.dz));
+    let (w, t) = (cones.own(w), cones.own_mut(t));
     let mut f = [S::zero(); MAX_ROWS];
     if round {
-        let D = &D[batch.D_at as usize..][..m * m];
+        let D = cones.D_of(D);
         if m <= NARROW {
             let s = entries::<S>(s, m);
             let z = entries::<S>(z, m);
             let ds = entries::<S>(ds, m);
             let dz = entries::<S>(dz, m);
-            let products = Scaling::<S>::new(&s, &z).corrector(mu, &z, &ds, &dz);
+            let products = round::Scaling::<S>::new(&s, &z).corrector(mu, &z, &ds, &dz);
             for i in 0..m {
                 S::store(products[i], &mut t[i]);
             }
@@ -335,35 +281,36 @@ fn correct<S: Simd>(
     take_forces::<S>(p, batch, &f, g);
 }
 
+/// Bounds of the products after a step of `alpha`.
+#[derive(Clone, Copy)]
+pub(crate) struct Centred {
+    pub alpha: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
 kernel! {
     /// Gondzio correction. Changes the right-hand side `t` of edges so that their products after a
     /// step of `alpha` lie between the bounds, then `g −= Jᵀ Eᵀ t`. Round cones keep their `t`.
     batch_gondzio(
-        p: &ConeProgram,
-        batches: &[Batch],
-        E: &[Lane],
-        compliance: f64,
-        alpha: f64,
-        bounds: [f64; 2],
-        s: &[Lane],
-        z: &[Lane],
-        ds: &[Lane],
-        dz: &[Lane],
+        rows: Rows<'_>,
+        aim: Centred,
+        at: Iterate<'_, Lane>,
+        step: Step<'_, Lane>,
         t: &mut [Lane],
         g: &mut [f64],
     ) {
-        let (low, high, minus) = (S::splat(bounds[0]), S::splat(bounds[1]), S::splat(-1.0));
-        let (alpha, compliance) = (S::splat(alpha), S::splat(compliance));
-        for batch in batches {
-            let Shape { round, m, .. } = batch.shape;
-            let m = m as usize;
+        let Centred { alpha, low, high } = aim;
+        let (low, high, minus) = (S::splat(low), S::splat(high), S::splat(-1.0));
+        let (alpha, compliance) = (S::splat(alpha), S::splat(at.compliance));
+        for batch in rows.batches {
+            let Shape { round, k, m, .. } = batch.shape;
+            let (k, m) = (k as usize, m as usize);
             let live = S::load(&LIVE[batch.count as usize]);
             if !round {
-                let t = own_mut(t, batch, m);
-                let s = own(s, batch, m);
-                let z = own(z, batch, m);
-                let ds = own(ds, batch, m);
-                let dz = own(dz, batch, m);
+                let cones = rows.of(batch, round, k, m);
+                let (s, z, t) = (cones.own(at.s), cones.own(at.z), cones.own_mut(t));
+                let (ds, dz) = (cones.own(step.ds), cones.own(step.dz));
                 for j in 0..m {
                     let (s, z) = (S::load(&s[j]), S::load(&z[j]));
                     let product =
@@ -377,7 +324,7 @@ kernel! {
                     S::store(S::add(S::load(&t[j]), S::div(change, soft)), &mut t[j]);
                 }
             }
-            by_size!(batch, forces_of, S, (p, batch, E, t, lanes_mut(g)));
+            by_size!(rows, batch, forces_of, S, (t, lanes_mut(g)));
         }
     }
 }
@@ -395,17 +342,10 @@ pub(crate) struct Reach {
 kernel! {
     /// `dz = −t − W⁻² A dx`, `ds = A dx + gap + compliance dz`.
     batch_directions(
-        p: &ConeProgram,
-        batches: &[Batch],
-        E: &[Lane],
-        compliance: f64,
+        rows: Rows<'_>,
         dx: &[f64],
-        s: &[Lane],
-        z: &[Lane],
-        gap: &[Lane],
+        scaled: Scaled<'_, Lane>,
         t: &[Lane],
-        w: &[Lane],
-        D: &[Lane],
         ds: &mut [Lane],
         dz: &mut [Lane],
     ) -> Reach {
@@ -413,8 +353,8 @@ kernel! {
         let mut tally = Tally::<S> {
             most_s: minus, over_s: one, most_z: minus, over_z: one, round: minus, cross: none, square: none,
         };
-        for batch in batches {
-            by_size!(batch, direct, S, (p, batch, E, compliance, lanes(dx), s, z, gap, t, w, D, ds, dz, &mut tally));
+        for batch in rows.batches {
+            by_size!(rows, batch, direct, S, (lanes(dx), scaled, t, ds, dz, &mut tally));
         }
         let Tally { most_s, over_s, most_z, over_z, round, cross, square } = tally;
         let blocked = S::max(S::div(most_s, over_s), S::div(most_z, over_z));
@@ -440,37 +380,24 @@ struct Tally<S: Simd> {
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 fn direct<S: Simd>(
-    round: bool,
-    k: usize,
-    m: usize,
-    p: &ConeProgram,
-    batch: &Batch,
-    E: &[Lane],
-    compliance: f64,
+    cones: Cones<'_>,
     dx: &[Lane],
-    s: &[Lane],
-    z: &[Lane],
-    gap: &[Lane],
+    scaled: Scaled<'_, Lane>,
     t: &[Lane],
-    w: &[Lane],
-    D: &[Lane],
     ds: &mut [Lane],
     dz: &mut [Lane],
     tally: &mut Tally<S>,
 ) {
+    let Cones { p, batch, E, round, k, m } = cones;
+    let Scaled { at: Iterate { compliance, s, z, gap }, w, D } = scaled;
     let y = J_times::<S>(p, batch, dx);
-    let E = E_of(E, batch, round, k, m);
-    let s = own(s, batch, m);
-    let z = own(z, batch, m);
-    let gap = own(gap, batch, m);
-    let t = own(t, batch, m);
-    let w = own(w, batch, m);
-    let (ds, dz) = (own_mut(ds, batch, m), own_mut(dz, batch, m));
+    let (s, z, gap) = (cones.own(s), cones.own(z), cones.own(gap));
+    let (t, w) = (cones.own(t), cones.own(w));
+    let (ds, dz) = (cones.own_mut(ds), cones.own_mut(dz));
     let minus = S::splat(-1.0);
     if round {
-        let D = &D[batch.D_at as usize..][..m * m];
+        let D = cones.D_of(D);
         for i in 0..m {
             S::store(S::mul(S::load(&E[i]), y[i]), &mut ds[i]);
         }

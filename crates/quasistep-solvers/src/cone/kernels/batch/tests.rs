@@ -3,7 +3,7 @@
 use super::step::*;
 use super::*;
 use crate::cone::batches::{Batches, spread};
-use crate::cone::kernels::{self, Isa};
+use crate::cone::kernels::{self, Groups, Isa, Iterate, Scaled, Step};
 use crate::cone::program::Cone;
 use crate::cone::second_order;
 use crate::cone::structure::Structure;
@@ -124,112 +124,149 @@ fn towards_answer(p: &ConeProgram, w: &[f64], D: &[f64], [s, z, gap]: [&[f64]; 3
     t
 }
 
-#[test]
-fn batches_are_as_cone_by_cone() {
-    let p = program();
-    let mut structure = Structure::default();
-    structure.update(&p);
-    assert_eq!(structure.islands.len(), 1);
-    let mut all = Batches::default();
-    all.fill(&p, &structure);
-    let batches = all.of(&structure.islands[0]);
-    assert_eq!(batches.iter().map(|b| b.count as usize).sum::<usize>(), p.cones.len());
-    let groups = &structure.groups;
-    let (s, s_in) = point(&p, batches, 0.9, true);
-    let (mut z, mut z_in) = point(&p, batches, 2.3, true);
-    without_force(batches, &mut z_in);
-    for cone in &p.cones {
-        z[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(0.0);
-    }
-    let (gap, gap_in) = point(&p, batches, 3.1, false);
-    let mut x = vec![0.0; p.n_padded];
-    for block in &p.blocks {
-        for i in block.at as usize..(block.at + block.dim) as usize {
-            x[i] = wave(0.4, i);
+/// A point inside the cones in both layouts: cone by cone, and in batches.
+struct Both {
+    p: ConeProgram,
+    structure: Structure,
+    all: Batches,
+    x: Vec<f64>,
+    flat: [Vec<f64>; 3],
+    lanes: [Vec<Lane>; 3],
+}
+
+const COMPLIANCE: f64 = 0.03;
+
+impl Both {
+    fn new() -> Self {
+        let (p, mut structure, mut all) = (program(), Structure::default(), Batches::default());
+        structure.update(&p);
+        assert_eq!(structure.islands.len(), 1);
+        all.fill(&p, &structure);
+        let batches = all.of(&structure.islands[0]);
+        assert_eq!(batches.iter().map(|b| b.count as usize).sum::<usize>(), p.cones.len());
+        let (s, s_in) = point(&p, batches, 0.9, true);
+        let (mut z, mut z_in) = point(&p, batches, 2.3, true);
+        without_force(batches, &mut z_in);
+        for cone in &p.cones {
+            z[(cone.at + cone.m) as usize..(cone.at + cone.stride_z) as usize].fill(0.0);
         }
+        let (gap, gap_in) = point(&p, batches, 3.1, false);
+        let mut x = vec![0.0; p.n_padded];
+        for block in &p.blocks {
+            for i in block.at as usize..(block.at + block.dim) as usize {
+                x[i] = wave(0.4, i);
+            }
+        }
+        Self { p, structure, all, x, flat: [s, z, gap], lanes: [s_in, z_in, gap_in] }
     }
-    let compliance = 0.03;
-    for isa in [Isa::Portable, Isa::detect()] {
-        let (mut u, mut w, mut D) =
-            (vec![0.0; p.m_padded], vec![1.0; p.m_padded], vec![0.0; p.E.len()]);
-        kernels::slacks(isa, &p, groups, &x, &mut u);
-        let mut u_in = vec![[0.0; LANES]; all.rows];
-        batch_rows(isa, &p, batches, &all.E, &all.b, &x, &mut u_in);
-        assert_near(&p, batches, &u_in, &u);
 
-        // predictor
-        kernels::weights(isa, &p, groups, compliance, &s, &z, &mut w, &mut D);
-        let mut t = towards_answer(&p, &w, &D, [&s, &z, &gap]);
-        let mut g = x.clone();
-        kernels::subtract_forces(isa, &p, groups, &t, &mut g);
-        let mut w_in = vec![[0.0; LANES]; all.rows];
-        let mut D_in = vec![[0.0; LANES]; all.D_len];
-        let mut t_in = vec![[0.0; LANES]; all.rows];
-        let mut G = vec![0.0; G_at(p.b.len() as u32)];
-        let mut g_in = x.clone();
-        batch_predictor(
-            isa, &p, batches, &all.E, compliance, &s_in, &z_in, &gap_in, &mut w_in, &mut D_in,
-            &mut t_in, &mut G, &mut g_in,
-        );
-        assert_near(&p, batches, &t_in, &t);
-        assert!(g.iter().zip(&g_in).all(|(a, b)| (a - b).abs() <= 1e-10 * (1.0 + a.abs())));
-        let mut again = vec![0.0; G.len()];
-        batch_matrices(isa, &p, batches, &all.E, &w_in, &D_in, &mut again);
-        assert!(G.iter().zip(&again).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + a.abs())));
+    fn rows(&self) -> Rows<'_> {
+        let Self { p, all, .. } = self;
+        Rows { p, batches: all.of(&self.structure.islands[0]), E: &all.E, b: &all.b }
+    }
 
-        // the matrix, in the blocks of the factor
-        let mut H = [vec![0.0; structure.H_len], vec![0.0; structure.H_len]];
-        let (mut JS, mut GJ) = (Vec::new(), Vec::new());
-        let targets = &structure.targets;
-        kernels::add_products(isa, &p, groups, targets, &G, &mut JS, &mut GJ, &mut H[0]);
+    fn cones(&self) -> Groups<'_> {
+        Groups { p: &self.p, groups: &self.structure.groups }
+    }
+
+    /// The iterate cone by cone, and in batches.
+    fn iterates(&self) -> (Iterate<'_, f64>, Iterate<'_, Lane>) {
+        let ([s, z, gap], [s_in, z_in, gap_in]) = (&self.flat, &self.lanes);
+        let flat = Iterate { compliance: COMPLIANCE, s, z, gap };
+        (flat, Iterate { compliance: COMPLIANCE, s: s_in, z: z_in, gap: gap_in })
+    }
+
+    #[track_caller]
+    fn assert_near(&self, got: &[Lane], expected: &[f64]) {
+        assert_near(&self.p, self.rows().batches, got, expected);
+    }
+
+    fn zeros(&self) -> (Vec<f64>, Vec<Lane>) {
+        (vec![0.0; self.p.m_padded], vec![[0.0; LANES]; self.all.rows])
+    }
+
+    /// Compares the matrix that the batches' `G` give in the blocks of the factor.
+    fn assert_matrices(&self, isa: Isa, G: Vec<f64>, w: &[f64], D: &[f64]) {
+        let Self { p, structure: Structure { groups, targets, H_len, .. }, .. } = self;
+        let mut H = [vec![0.0; *H_len], vec![0.0; *H_len]];
+        let mut products = kernels::Products { G, ..kernels::Products::default() };
+        kernels::add_products(isa, p, groups, targets, &mut products, &mut H[0]);
         let mut products = kernels::Products::default();
-        kernels::add_cones(isa, &p, groups, targets, 1.0, &w, &D, &mut products, &mut H[1]);
+        let weights = kernels::Weights { rho: 1.0, w, D };
+        kernels::add_cones(isa, p, groups, targets, weights, &mut products, &mut H[1]);
         let largest = H[1].iter().fold(0.0_f64, |m, h| m.max(h.abs()));
         assert!(H[0].iter().zip(&H[1]).all(|(a, b)| (a - b).abs() <= 1e-12 * largest));
+    }
 
-        // direction
-        let (mut ds, mut dz) = (vec![0.0; p.m_padded], vec![0.0; p.m_padded]);
-        let blocked = kernels::directions(
-            isa, &p, groups, compliance, &x, &s, &z, &gap, &t, &w, &D, &mut ds, &mut dz,
-        );
-        let (mut ds_in, mut dz_in) = (vec![[0.0; LANES]; all.rows], vec![[0.0; LANES]; all.rows]);
-        let reach = batch_directions(
-            isa, &p, batches, &all.E, compliance, &x, &s_in, &z_in, &gap_in, &t_in, &w_in, &D_in,
-            &mut ds_in, &mut dz_in,
-        );
-        assert_near(&p, batches, &ds_in, &ds);
-        assert_near(&p, batches, &dz_in, &dz);
+    /// Compares directions and correctors from a scaled iterate and its right-hand side.
+    fn assert_steps(
+        &self,
+        isa: Isa,
+        scaled: Scaled<'_, f64>,
+        scaled_in: Scaled<'_, Lane>,
+        t: &mut [f64],
+        t_in: &mut [Lane],
+    ) {
+        let Self { p, x, .. } = self;
+        let (cones, rows) = (self.cones(), self.rows());
+        let ((mut ds, mut ds_in), (mut dz, mut dz_in)) = (self.zeros(), self.zeros());
+        let blocked = kernels::directions(isa, cones, x, scaled, t, &mut ds, &mut dz);
+        let reach = batch_directions(isa, rows, x, scaled_in, t_in, &mut ds_in, &mut dz_in);
+        self.assert_near(&ds_in, &ds);
+        self.assert_near(&dz_in, &dz);
         assert!((reach.blocked - blocked).abs() <= 1e-9 * blocked.abs());
         let sum = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let (cross, square) = (sum(&s, &dz) + sum(&z, &ds), sum(&ds, &dz));
+        let Iterate { s, z, .. } = scaled.at;
+        let (cross, square) = (sum(s, &dz) + sum(z, &ds), sum(&ds, &dz));
         assert!((reach.cross - cross).abs() <= 1e-9 * cross.abs());
         assert!((reach.square - square).abs() <= 1e-9 * square.abs());
 
-        // corrector
         let mut live = vec![0.0; p.m_padded];
         for cone in &p.cones {
             live[cone.at as usize..][..cone.m as usize].fill(1.0);
         }
-        kernels::corrector(
-            isa, &p, groups, compliance, 0.2, &s, &z, &gap, &w, &D, &live, &ds, &dz, &mut t,
-        );
-        batch_corrector(
-            isa, &p, batches, &all.E, compliance, 0.2, &s_in, &z_in, &gap_in, &w_in, &D_in, &ds_in,
-            &dz_in, &mut t_in, &mut g_in,
-        );
-        assert_near(&p, batches, &t_in, &t);
-        let left = batch_advance(
-            isa,
-            0.1,
-            &ds_in,
-            &dz_in,
-            &mut s_in.clone(),
-            &mut z_in.clone(),
-            &mut gap_in.clone(),
-        );
+        let (step, step_in) = (Step { ds: &ds, dz: &dz }, Step { ds: &ds_in, dz: &dz_in });
+        kernels::corrector(isa, cones, 0.2, &live, scaled, step, t);
+        batch_corrector(isa, rows, 0.2, scaled_in, step_in, t_in, &mut x.clone());
+        self.assert_near(t_in, t);
+        let [mut s_in, mut z_in, mut gap_in] = self.lanes.clone();
+        let left = batch_advance(isa, 0.1, &ds_in, &dz_in, &mut s_in, &mut z_in, &mut gap_in);
         let next =
             |v: &[f64], d: &[f64]| v.iter().zip(d).map(|(v, d)| v + 0.1 * d).collect::<Vec<_>>();
-        let expected = sum(&next(&s, &ds), &next(&z, &dz));
+        let expected = sum(&next(s, &ds), &next(z, &dz));
         assert!((left - expected).abs() <= 1e-9 * expected.abs());
+    }
+}
+
+#[test]
+fn batches_are_as_cone_by_cone() {
+    let both = Both::new();
+    let Both { p, structure, all, x, .. } = &both;
+    let (cones, rows, (at, at_in)) = (both.cones(), both.rows(), both.iterates());
+    for isa in [Isa::Portable, Isa::detect()] {
+        let (mut u, mut u_in) = both.zeros();
+        kernels::slacks(isa, p, &structure.groups, x, &mut u);
+        batch_rows(isa, rows, x, &mut u_in);
+        both.assert_near(&u_in, &u);
+
+        let (mut w, mut D) = (vec![1.0; p.m_padded], vec![0.0; p.E.len()]);
+        kernels::weights(isa, cones, at, &mut w, &mut D);
+        let mut t = towards_answer(p, &w, &D, [at.s, at.z, at.gap]);
+        let mut g = x.clone();
+        kernels::subtract_forces(isa, p, &structure.groups, &t, &mut g);
+        let (mut w_in, mut t_in) = (both.zeros().1, both.zeros().1);
+        let mut D_in = vec![[0.0; LANES]; all.D_len];
+        let (mut G, mut g_in) = (vec![0.0; G_at(p.b.len() as u32)], x.clone());
+        let out = Predicted { w: &mut w_in, D: &mut D_in, t: &mut t_in, G: &mut G };
+        batch_predictor(isa, rows, at_in, out, &mut g_in);
+        both.assert_near(&t_in, &t);
+        assert!(g.iter().zip(&g_in).all(|(a, b)| (a - b).abs() <= 1e-10 * (1.0 + a.abs())));
+        let mut again = vec![0.0; G.len()];
+        batch_matrices(isa, rows, &w_in, &D_in, &mut again);
+        assert!(G.iter().zip(&again).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + a.abs())));
+
+        both.assert_matrices(isa, G, &w, &D);
+        let scaled_in = Scaled { at: at_in, w: &w_in, D: &D_in };
+        both.assert_steps(isa, Scaled { at, w: &w, D: &D }, scaled_in, &mut t, &mut t_in);
     }
 }
