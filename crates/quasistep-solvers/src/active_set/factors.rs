@@ -20,7 +20,7 @@
 #![allow(non_snake_case)] // J and R follow the paper's notation
 
 use super::kernels;
-use crate::cone::kernels::Isa;
+use crate::cone::blocks::simd::Isa;
 use crate::cone::program::LANES;
 use crate::kernels::{dot, solve_lower_transposed, zeros};
 

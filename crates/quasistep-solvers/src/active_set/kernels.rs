@@ -7,7 +7,7 @@
 // kernel is compiled with its instruction set
 #![allow(clippy::inline_always)]
 
-use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
+use crate::cone::blocks::simd::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::LANES;
 use crate::tolerances::GRAM_SINGULAR;
 

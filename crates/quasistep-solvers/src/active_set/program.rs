@@ -10,7 +10,7 @@ use super::factors::padded;
 use super::kernels::{product, products};
 use crate::Rows;
 use crate::budget::Budget;
-use crate::cone::kernels::{Isa, Lane, Simd, kernel, lanes};
+use crate::cone::blocks::simd::{Isa, Lane, Simd, kernel, lanes};
 use crate::cone::program::LANES;
 use crate::kernels::{axpy, cholesky, dot, zeros};
 use crate::tolerances::{ROW_ROUNDING, ROW_ROUNDING_OF_POINT};

@@ -1,7 +1,7 @@
 //! Batches of four cones of equal shape. Corresponding numbers of four cones are interleaved, so
 //! that a sweep over cones sums across SIMD lanes only in products with `J`.
 
-use crate::cone::kernels::Lane;
+use crate::cone::blocks::simd::Lane;
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Island, Structure};
 use std::ops::Range;

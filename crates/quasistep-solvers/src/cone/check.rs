@@ -4,8 +4,8 @@
 //! Rows and variables of one program may have different units. So residuals of two rows are
 //! comparable only in units of the island's cones ([`Units`]).
 
-use crate::cone::kernels::{self, Allowed, Isa, KktNorms};
-use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
+use crate::cone::kernels::{self, Allowed, Isa, KktNorms, may_cancel};
+use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 use crate::cone::units::{self, Units};
 use crate::tolerances::check::{
@@ -412,12 +412,6 @@ fn row_holds(
         let terms = (terms_of_edge * left).max(if left < 1.0 { rounding } else { 0.0 });
         near(&Error { outside: -u, product: (u * z).abs(), push: *z }, own * left, terms)
     })
-}
-
-/// Whether a cone touches so few variables that the terms of `E J` can cancel in all of them.
-pub(crate) fn may_cancel(p: &ConeProgram, cone: &ConeData) -> bool {
-    let dims = p.sides_of(cone).iter().map(|side| p.blocks[side.block as usize].dim as usize);
-    cone.k > 1 && dims.sum::<usize>() <= LANES
 }
 
 /// Ratio of the largest entry of edge `j` of `E J` to the largest sum of magnitudes of its terms; 1

@@ -1,8 +1,8 @@
 //! Cone programs over blocks of variables, whose block structure is analysed once and kept while it
 //! does not change.
 
-pub(crate) mod aligned;
 mod batches;
+pub(crate) mod blocks;
 mod check;
 mod embedding;
 pub(crate) mod interior;

@@ -1,18 +1,11 @@
 //! Cone program: block-diagonal cost, and cones over small Jacobians of a few blocks.
 
-use crate::cone::aligned::{Aligned, LINE};
+use crate::cone::blocks::aligned::{Aligned, LINE};
+pub(crate) use crate::cone::blocks::simd::{LANES, padded};
 use crate::qp::{Reason, Residuals, Saturation};
-
-/// SIMD lanes; the columns of every block and the rows of every cone are padded to multiples of it.
-pub(crate) const LANES: usize = 4;
 
 /// Largest number of rows of a cone's Jacobian.
 pub(crate) const MAX_ROWS: usize = 8;
-
-/// `n` rounded up to a multiple of [`LANES`].
-pub(crate) fn padded(n: usize) -> usize {
-    n.next_multiple_of(LANES)
-}
 
 /// A convex program over blocks of variables, rebuilt for every solve in the memory of the last
 /// one.

@@ -3,11 +3,11 @@
 //! It depends on the graph of blocks and cones only. Consecutive programs mostly have the same
 //! graph, so the analysis is kept until the graph changes.
 
-mod order;
-
-use crate::cone::aligned::LINE;
-use crate::cone::program::{ConeData, ConeProgram, padded};
-use order::Order;
+use crate::cone::blocks::aligned::LINE;
+pub(crate) use crate::cone::blocks::layout::{Column, Panel, Target};
+use crate::cone::blocks::layout::{Layout, Updates};
+use crate::cone::blocks::order::Order;
+use crate::cone::program::{ConeData, ConeProgram};
 
 /// Groups of consecutive cones of one shape over the same blocks, islands, and the layout of the
 /// factor.
@@ -26,13 +26,14 @@ pub(crate) struct Structure {
     pub panels: Vec<Panel>,
     pub panel_of_block: Vec<u32>,
     pub columns: Vec<Column>,
-    pub updates: Vec<Update>,
-    pub terms: Vec<Term>,
+    updates: Updates,
     /// Number of entries of the factor.
     pub H_len: usize,
     /// Number of entries of the inverses of the diagonal blocks.
     pub W_len: usize,
-    scratch: Scratch,
+    order: Order,
+    /// Groups in the order of the program.
+    found: Vec<Group>,
 }
 
 /// Consecutive cones over the same blocks, with equal numbers of Jacobian rows and of padded edges.
@@ -43,18 +44,6 @@ pub(crate) struct Group {
     /// Index of the group's first target in [`Structure::targets`].
     pub first_target: u32,
     pub last_target: u32,
-}
-
-/// Destination of the product of two sides of a group: `H[at + i width ..] += J_rowᵀ G J_column`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
-    /// First column of the side that gives the rows, and its number of columns.
-    pub row: u32,
-    pub dim: u32,
-    /// First column of the side that gives the columns, and its padded number of columns.
-    pub column: u32,
-    pub width: u32,
-    pub at: u32,
 }
 
 /// Connected component of the graph of blocks and cones.
@@ -84,81 +73,6 @@ pub(crate) struct Counts {
     pub rows: u64,
     /// The factorisation alone.
     own: u64,
-}
-
-/// Row block of the upper factor `U`, `H = Uᵀ U`: the diagonal block, then the blocks to its right,
-/// each row-major and padded.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Panel {
-    pub block: u32,
-    pub dim: u32,
-    /// Number of columns, padding included.
-    pub width: u32,
-    pub at: u32,
-    /// Index of its first row among the rows of all panels.
-    pub first_row: u32,
-    /// Index of the first entry of its diagonal block's inverse, which has `dim` padded rows.
-    pub W_at: u32,
-    pub x_at: u32,
-    pub first_column: u32,
-    pub last_column: u32,
-    /// Index in [`Structure::updates`] of the first update subtracted from it.
-    pub first_update: u32,
-    pub last_update: u32,
-}
-
-impl Panel {
-    /// Number of columns of the diagonal block, padding included.
-    pub fn stride(&self) -> u32 {
-        padded(self.dim as usize) as u32
-    }
-
-    /// Number of entries of the panel.
-    pub fn len(&self) -> u32 {
-        self.dim * self.width
-    }
-}
-
-/// Block to the right of the diagonal block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
-    pub panel: u32,
-    pub x_at: u32,
-    pub stride: u32,
-    /// Index of its first entry in the factor.
-    pub at: u32,
-}
-
-/// Schur complement update `H[at ..] −= Σ_terms U[row ..]ᵀ U[column ..]` of a block of `dim` rows
-/// and `stride` columns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Update {
-    pub at: u32,
-    pub dim: u32,
-    pub stride: u32,
-    pub first_term: u32,
-    pub last_term: u32,
-}
-
-/// Two blocks of one panel, and the panel's number of rows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Term {
-    pub row: u32,
-    pub column: u32,
-    pub dim: u32,
-}
-
-/// Largest number of source panels in one update. Their blocks fit the first-level cache together.
-const SOURCES: usize = 8;
-
-#[derive(Debug, Default)]
-struct Scratch {
-    order: Order,
-    groups: Vec<Group>,
-    /// Updates sorted by target panel: the first source of each target, and for each source the
-    /// target's column in it.
-    source_starts: Vec<u32>,
-    sources: Vec<(u32, u32)>,
 }
 
 /// Whether two cones belong to one group.
@@ -236,6 +150,12 @@ impl Structure {
         }
     }
 
+    /// What the block factorisations need.
+    pub fn layout(&self) -> Layout<'_> {
+        let Self { panels, columns, updates: Updates { all: updates, terms, .. }, .. } = self;
+        Layout { panels, columns, updates, terms }
+    }
+
     fn build(&mut self, program: &ConeProgram, most: u64) -> bool {
         self.find_groups(program);
         if !self.find_order(program, most) {
@@ -247,7 +167,7 @@ impl Structure {
     }
 
     fn find_groups(&mut self, program: &ConeProgram) {
-        let groups = &mut self.scratch.groups;
+        let groups = &mut self.found;
         groups.clear();
         for (i, cone) in program.cones.iter().enumerate() {
             let i = i as u32;
@@ -262,7 +182,7 @@ impl Structure {
     }
 
     fn find_order(&mut self, program: &ConeProgram, most: u64) -> bool {
-        let Scratch { order, groups, .. } = &mut self.scratch;
+        let Self { order, found: groups, .. } = self;
         let block = |b: u32| &program.blocks[b as usize];
         order.start(program.blocks.len());
         for group in groups {
@@ -273,11 +193,11 @@ impl Structure {
                 }
             }
         }
-        order.find(|b| block(b).dim, |b| block(b).stride, most)
+        order.find(|b| block(b).dim, most)
     }
 
     fn lay_out(&mut self, program: &ConeProgram) {
-        let s = &mut self.scratch.order;
+        let s = &mut self.order;
         self.panels.clear();
         self.columns.clear();
         self.islands.clear();
@@ -335,13 +255,13 @@ impl Structure {
         self.panel_of_block.clear();
         self.panel_of_block.extend_from_slice(&s.position);
 
-        self.find_updates();
+        self.updates.find(&mut self.panels, &self.columns);
         self.count_work();
     }
 
     /// Counts the multiply-adds of every island's factorisation and of a solve with it.
     fn count_work(&mut self) {
-        let Self { islands, panels, updates, terms, .. } = self;
+        let Self { islands, panels, updates: Updates { all: updates, terms, .. }, .. } = self;
         for island in islands {
             let panels = &panels[island.first_panel as usize..island.last_panel as usize];
             let (mut own, mut solve) = (0, 0);
@@ -358,79 +278,11 @@ impl Structure {
         }
     }
 
-    /// Finds the updates of each panel from earlier panels.
-    fn find_updates(&mut self) {
-        let Self { panels, columns, updates, terms, scratch, .. } = self;
-        let Scratch { source_starts: starts, sources, .. } = scratch;
-        starts.clear();
-        starts.resize(panels.len() + 2, 0);
-        for column in &*columns {
-            starts[column.panel as usize + 2] += 1;
-        }
-        for p in 2..starts.len() {
-            starts[p] += starts[p - 1];
-        }
-        sources.clear();
-        sources.resize(columns.len(), (0, 0));
-        for (p, panel) in panels.iter().enumerate() {
-            for c in panel.first_column..panel.last_column {
-                let next = &mut starts[columns[c as usize].panel as usize + 1];
-                sources[*next as usize] = (p as u32, c);
-                *next += 1;
-            }
-        }
-        updates.clear();
-        terms.clear();
-        // reserve no more than the list of updates needs: it is the longest list
-        let columns_of = |panel: &Panel| (panel.last_column - panel.first_column) as usize;
-        terms.reserve_exact(panels.iter().map(columns_of).map(|k| k * (k + 1) / 2).sum());
-        for target in 0..panels.len() {
-            let to = panels[target];
-            panels[target].first_update = updates.len() as u32;
-            let own = &mut sources[starts[target] as usize..starts[target + 1] as usize];
-            for sources in own.chunks_mut(SOURCES) {
-                let diagonal = (target as u32, to.at, to.stride());
-                let right = &columns[to.first_column as usize..to.last_column as usize];
-                let right = right.iter().map(|c| (c.panel, c.at, c.stride));
-                let rows: [u32; SOURCES] = std::array::from_fn(|i| {
-                    sources.get(i).map_or(0, |(_, c)| columns[*c as usize].at)
-                });
-                for (panel, at, stride) in std::iter::once(diagonal).chain(right) {
-                    let first_term = terms.len() as u32;
-                    for ((source, next), row) in sources.iter_mut().zip(rows) {
-                        let source = &panels[*source as usize];
-                        let column = columns.get(*next as usize);
-                        if let Some(column) = column
-                            && *next < source.last_column
-                            && column.panel == panel
-                        {
-                            terms.push(Term { row, column: column.at, dim: source.dim });
-                            *next += 1;
-                        }
-                    }
-                    let last_term = terms.len() as u32;
-                    if last_term > first_term {
-                        updates.push(Update { at, dim: to.dim, stride, first_term, last_term });
-                    }
-                }
-            }
-            panels[target].last_update = updates.len() as u32;
-        }
-    }
-
-    /// Index of the first entry of the block of `of` in the columns of `panel`, with its column
-    /// data.
-    fn column_of(&self, of: &Panel, panel: u32) -> Column {
-        let columns = &self.columns[of.first_column as usize..of.last_column as usize];
-        let k = columns.binary_search_by_key(&panel, |c| c.panel).expect("fill is closed");
-        columns[k]
-    }
-
     /// Sorts groups by island, and finds the targets of their products.
     fn sort_groups(&mut self, program: &ConeProgram) {
         self.groups.clear();
-        self.groups.extend_from_slice(&self.scratch.groups);
-        let island_of = &self.scratch.order.island_of;
+        self.groups.extend_from_slice(&self.found);
+        let island_of = &self.order.island_of;
         let key = |g: &Group| {
             let sides = program.sides_of(&program.cones[g.first_cone as usize]);
             (sides.first().map_or(u32::MAX, |s| island_of[s.block as usize]), g.first_cone)
@@ -451,7 +303,8 @@ impl Structure {
                         continue;
                     }
                     let panel = self.panels[pa as usize];
-                    let at = if pa == pb { panel.at } else { self.column_of(&panel, pb).at };
+                    let at =
+                        if pa == pb { panel.at } else { self.layout().column_of(&panel, pb).at };
                     self.targets.push(Target {
                         row: a.column,
                         dim: program.blocks[a.block as usize].dim,

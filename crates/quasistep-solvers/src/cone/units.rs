@@ -6,7 +6,7 @@
 //! of one row is comparable with the speed of another. They are unique up to a common factor. If
 //! the caller's rows are equilibrated already, they keep their unit.
 
-use crate::cone::kernels::{Lane, lanes, lanes_mut};
+use crate::cone::blocks::simd::{Lane, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Island, Panel, Structure};
 use crate::tolerances::units::{ALIKE, BY_CHANCE};

@@ -4,7 +4,7 @@
 //! Blocks are eliminated in the minimum-degree order of the cone program's own factorisation.
 //! Pivoting is restricted to diagonal blocks; the caller checks the solution.
 
-use crate::cone::aligned::Aligned;
+use crate::cone::blocks::aligned::Aligned;
 use crate::cone::kernels::{Isa, Lu, factor_lu, solve_lu};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
@@ -109,7 +109,7 @@ impl Factor {
     /// Factorises in place; returns false if a pivot vanishes.
     pub fn factor(&mut self) -> bool {
         let Self { structure, lu, scratch, .. } = self;
-        self.done = factor_lu(Isa::detect(), structure, lu, scratch).is_some();
+        self.done = factor_lu(Isa::detect(), structure.layout(), lu, scratch).is_some();
         self.done
     }
 
@@ -117,7 +117,7 @@ impl Factor {
     pub fn solve(&mut self, p: &ConeProgram, x: &mut [f64]) {
         let Self { structure, lu, y, scratch, .. } = self;
         pad(p, x, y);
-        solve_lu(Isa::detect(), structure, lu, scratch, y);
+        solve_lu(Isa::detect(), structure.layout(), lu, scratch, y);
         for block in &p.blocks {
             let dim = block.dim as usize;
             x[block.first as usize..][..dim].copy_from_slice(&y[block.at as usize..][..dim]);

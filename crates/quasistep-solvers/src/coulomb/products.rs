@@ -2,7 +2,7 @@
 
 #![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instruction set
 
-use crate::cone::kernels::{Simd, kernel, lanes};
+use crate::cone::blocks::simd::{Simd, kernel, lanes};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::coulomb::program::{Contact, FrictionProgram};
 

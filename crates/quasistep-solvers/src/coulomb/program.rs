@@ -1,6 +1,6 @@
 //! Friction program: a cost in blocks, and contacts with Coulomb friction.
 
-use crate::cone::kernels::Isa;
+use crate::cone::blocks::simd::Isa;
 use crate::cone::program::ConeData;
 use crate::coulomb::products::{add_rows, rows_times, terms_of_rows, whole_rows_times};
 use crate::tolerances::friction::NONE;

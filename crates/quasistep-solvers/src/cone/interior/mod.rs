@@ -28,8 +28,8 @@ mod start;
 mod work;
 
 use crate::budget::Budget;
-use crate::cone::aligned::Aligned;
 use crate::cone::batches::{Batches, span, spread};
+use crate::cone::blocks::aligned::Aligned;
 use crate::cone::kernels::{
     self, G_at, Isa, Iterate, Lane, Predicted, Products, Reach, Scaled, Step,
 };
@@ -444,7 +444,8 @@ impl Interior {
         let Work { isa, p, s, groups, .. } = *work;
         kernels::add_products(isa, p, groups, &s.targets, &mut self.products, &mut self.H);
         let (first, last) = work.range;
-        kernels::factor(work.isa, work.s, first, last, 0.0, &mut self.H, &mut self.W).is_ok()
+        kernels::factor(work.isa, work.s.layout(), first, last, 0.0, &mut self.H, &mut self.W)
+            .is_ok()
     }
 }
 

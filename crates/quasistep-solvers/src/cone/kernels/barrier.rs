@@ -1,8 +1,9 @@
 //! Interior point operations on entries of cones: weights, right-hand sides, directions, steps.
 
+use super::cones::rows_of_group;
 use super::round::{self, Four, is_narrow};
 use super::views::{Groups, Iterate, Scaled, Step};
-use super::{kernel, lanes, lanes_mut, rows_of_group};
+use crate::cone::blocks::simd::{kernel, lanes, lanes_mut};
 use crate::cone::program::ConeData;
 use crate::cone::second_order;
 

@@ -5,8 +5,8 @@
 
 pub(super) mod step;
 
-use super::{Lane, Simd, kernel, lanes, lanes_mut, multiply};
 use crate::cone::batches::Batch;
+use crate::cone::blocks::simd::{Lane, Simd, axpy, kernel, lanes, lanes_mut, multiply};
 use crate::cone::program::{ConeProgram, LANES, MAX_ROWS};
 
 /// Index of the first entry of a cone's matrix `G = E W Eᵀ`, `k` padded rows, from its index in the
@@ -212,7 +212,7 @@ fn take_any<S: Simd>(p: &ConeProgram, batch: &Batch, f: &[Lane; MAX_ROWS], g: &m
                 let at = cone.J_at as usize + r * width + side.column as usize;
                 let stride = block.stride as usize;
                 let to = &mut g[block.at as usize..][..stride];
-                super::axpy::<S>(f[r][l], &p.J[at..at + stride], to);
+                axpy::<S>(f[r][l], &p.J[at..at + stride], to);
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Sweeps over cones: slacks, forces, and the directional derivative of the augmented Lagrangian's
 //! penalty.
 
-use super::{MAX_ROUND, Simd, axpy, kernel, lanes, lanes_mut, multiply};
+use crate::cone::blocks::simd::{Simd, axpy, kernel, lanes, lanes_mut, multiply};
 use crate::cone::program::{ConeData, ConeProgram, LANES, Side};
 use crate::cone::second_order;
+use crate::cone::second_order::MAX as MAX_ROUND;
 use crate::cone::structure::Group;
 
 /// Calls a function with the shape of a group as constants where it is common: with and without

@@ -2,8 +2,8 @@
 
 use super::batch::G_at;
 use super::tile::{Pair, add_product};
-use super::wide::{One, Two, Vector};
-use super::{Isa, Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut};
+use crate::cone::blocks::simd::{Isa, Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut};
+use crate::cone::blocks::wide::{One, Two, Vector};
 use crate::cone::program::{ConeData, ConeProgram, LANES, padded};
 use crate::cone::structure::{Group, Panel, Target};
 

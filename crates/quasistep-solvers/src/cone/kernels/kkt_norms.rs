@@ -3,7 +3,7 @@
 
 use super::cones::{sides_of, split};
 use super::hessian::cost_of_panel;
-use super::{Simd, kernel, lanes, lanes_mut};
+use crate::cone::blocks::simd::{Simd, axpy, kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
 use crate::cone::structure::{Group, Panel};
 
@@ -90,7 +90,7 @@ kernel! {
                 S::store(S::add(S::load(g), c), g);
             }
             if !springs.is_empty() {
-                super::axpy::<S>(1.0, &springs[at..at + stride], &mut g[at..at + stride]);
+                axpy::<S>(1.0, &springs[at..at + stride], &mut g[at..at + stride]);
             }
         }
         for group in groups {

@@ -4,7 +4,7 @@
 //! [`second_order`]: crate::cone::second_order
 
 use super::views::{Iterate, Scaled, Step};
-use super::{Lane, Simd, lanes, lanes_mut};
+use crate::cone::blocks::simd::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{ConeData, LANES};
 
 /// Lane masks by the number of a cone's rows: 1 for rows, 0 for padding.

@@ -1,6 +1,6 @@
 //! Reductions over cones and panels.
 
-use super::{kernel, lanes, lanes_mut};
+use crate::cone::blocks::simd::{kernel, lanes, lanes_mut};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::{Group, Panel};
 

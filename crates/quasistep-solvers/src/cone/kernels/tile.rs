@@ -1,7 +1,7 @@
 //! Products of narrow matrices, added to a block of a wide matrix.
 
-use super::Simd;
-use super::wide::{One, Two, Vector};
+use crate::cone::blocks::simd::Simd;
+use crate::cone::blocks::wide::{One, Two, Vector};
 use crate::cone::program::LANES;
 use crate::cone::structure::Target;
 

@@ -2,8 +2,7 @@
 //! terms.
 
 use super::kkt_norms::largest;
-use super::{Simd, kernel, lanes};
-use crate::cone::check::may_cancel;
+use crate::cone::blocks::simd::{Simd, kernel, lanes};
 use crate::cone::program::{ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::cone::structure::Group;
 use crate::cone::units::columns;
@@ -41,6 +40,12 @@ pub(crate) struct Allowed {
     pub by_size: f64,
     /// Acceptable violation of every row, in its own unit.
     pub anyway: f64,
+}
+
+/// Whether a cone touches so few variables that the terms of `E J` can cancel in all of them.
+pub(crate) fn may_cancel(p: &ConeProgram, cone: &ConeData) -> bool {
+    let dims = p.sides_of(cone).iter().map(|side| p.blocks[side.block as usize].dim as usize);
+    cone.k > 1 && dims.sum::<usize>() <= LANES
 }
 
 /// Positive in the lanes of the `j`th four edges of a cone if their terms in `E J` cancel.

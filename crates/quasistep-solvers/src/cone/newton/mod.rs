@@ -31,7 +31,7 @@ mod steps;
 mod work;
 
 use crate::budget::Budget;
-use crate::cone::aligned::Aligned;
+use crate::cone::blocks::aligned::Aligned;
 use crate::cone::kernels::{self, Isa, Products};
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::{Group, Island, Structure};

@@ -205,7 +205,7 @@ impl Newton {
         (self.kept, self.kept_changes) = (again, 0);
         self.kept_limited.clone_from(limited);
         let (first, last) = work.range;
-        kernels::factor(work.isa, work.s, first, last, 0.0, H, &mut self.W).is_ok()
+        kernels::factor(work.isa, work.s.layout(), first, last, 0.0, H, &mut self.W).is_ok()
     }
 
     /// Updates the factor after some edges changed sides: adds their cones' terms, and refactorises
@@ -256,7 +256,7 @@ impl Newton {
             if k > from {
                 let run = (first + from, first + k);
                 let W = &mut self.W;
-                if kernels::factor(work.isa, work.s, run.0, run.1, 0.0, H, W).is_err() {
+                if kernels::factor(work.isa, work.s.layout(), run.0, run.1, 0.0, H, W).is_err() {
                     return false;
                 }
             }

@@ -519,7 +519,7 @@ impl Linear {
                 kernels::add_part(*isa, targets, k, &G, J, lu);
             }
         }
-        kernels::factor_lu(*isa, s, lu, scratch).is_some()
+        kernels::factor_lu(*isa, s.layout(), lu, scratch).is_some()
             && lu.inverses.iter().all(|entry| entry.abs() <= largest)
     }
 

@@ -17,7 +17,7 @@
 //! projection.
 
 use super::unsymmetric::{Factors, Way};
-use crate::cone::aligned::Aligned;
+use crate::cone::blocks::aligned::Aligned;
 use crate::cone::kernels::{self, Isa, Products, Weights};
 use crate::cone::program::{ConeData, ConeProgram, MAX_ROWS};
 use crate::cone::structure::{Group, Structure};
@@ -306,7 +306,7 @@ impl Linear {
         let groups = &s.groups[..s.islands.last().map_or(0, |island| island.last_group as usize)];
         let weights = Weights { rho: 1.0, w, D };
         kernels::add_cones(*isa, p, groups, &s.targets, weights, products, H);
-        kernels::factor(*isa, s, 0, last, DERIVATIVE_PIVOT * scale, H, W).is_ok()
+        kernels::factor(*isa, s.layout(), 0, last, DERIVATIVE_PIVOT * scale, H, W).is_ok()
     }
 
     /// `x ← (P' + rho Aᵀ Pi A)⁻¹ x`, or with the transposed matrix, depending on `way`.

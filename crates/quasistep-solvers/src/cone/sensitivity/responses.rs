@@ -270,7 +270,7 @@ impl Responses {
         watch: &mut Rounds,
     ) -> Option<f64> {
         let Self { row_of_block, cones, at, faces, bends, x, z, r, rows, own, .. } = self;
-        let (isa, s, columns) = (linear.isa, &linear.structure, self.columns);
+        let (isa, s, columns) = (linear.isa, linear.structure.layout(), self.columns);
         let many = Many { columns, row_of: row_of_block };
         if linear.factors.exact {
             kernels::solve_lu_many(isa, s, panels, &linear.factors.backward, many, r, own);

@@ -32,7 +32,7 @@ impl Factors {
     /// `x ← H⁻¹ x`, or with the transpose, depending on `way`.
     pub fn solve(&mut self, isa: Isa, s: &Structure, way: Way, x: &mut [f64]) {
         let mut scratch = std::mem::take(&mut self.scratch);
-        kernels::solve_lu(isa, s, self.lu(way), &mut scratch, x);
+        kernels::solve_lu(isa, s.layout(), self.lu(way), &mut scratch, x);
         self.scratch = scratch;
     }
 }

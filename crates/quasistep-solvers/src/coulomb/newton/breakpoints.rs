@@ -8,7 +8,7 @@
 
 use super::regions::{OPEN, ROWS, Regions};
 use super::{FrictionProgram, dot_short};
-use crate::cone::kernels::kernel;
+use crate::cone::blocks::simd::kernel;
 use crate::coulomb::products::times;
 
 /// End of a linear piece of the path: its length, the contact whose mode changes there, and the

@@ -18,7 +18,7 @@
 use super::breakpoints::{Along, Bounds, End, Reach, next_closed, next_open};
 use super::regions::{OPEN, ROWS, Regions};
 use super::{FrictionProgram, Newton, PROXIMAL, Part, dot_short, hessian};
-use crate::cone::kernels::Isa;
+use crate::cone::blocks::simd::Isa;
 use crate::coulomb::products::{Change, along, take_off};
 use crate::tolerances::newton_of_friction::{HOMOTOPY_FARTHEST, HOMOTOPY_NEARER};
 

@@ -6,7 +6,7 @@
 
 #![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instruction set
 
-use crate::cone::kernels::{Lane, Simd};
+use crate::cone::blocks::simd::{Lane, Simd};
 use crate::cone::program::LANES;
 use crate::coulomb::program::{FrictionProgram, Shape};
 

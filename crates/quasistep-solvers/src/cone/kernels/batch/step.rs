@@ -2,9 +2,9 @@
 
 use super::{Cones, G_at, J_times, Rows, by_size, edge, forces_of, take_forces};
 use crate::cone::batches::{Batch, LIVE, Shape};
+use crate::cone::blocks::simd::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::kernels::round;
 use crate::cone::kernels::views::{Iterate, Scaled, Step};
-use crate::cone::kernels::{Lane, Simd, kernel, lanes, lanes_mut};
 use crate::cone::program::{LANES, MAX_ROWS, padded};
 use crate::cone::second_order;
 

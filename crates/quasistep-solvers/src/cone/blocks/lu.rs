@@ -5,13 +5,12 @@
 //! stored. `U` holds the blocks to the right of the diagonal. `L` holds the blocks below it, times
 //! the inverse.
 
+use super::aligned::Aligned;
 use super::factor::take;
+use super::layout::{Column, Layout, Panel};
+use super::simd::{LANES, Simd, axpy, by_dim, kernel, lanes, lanes_mut, multiply};
 use super::solve::{sums, take_columns, times_columns};
 use super::wide::{One, Two, Vector};
-use super::{Simd, axpy, by_dim, kernel, lanes, lanes_mut, multiply};
-use crate::cone::aligned::Aligned;
-use crate::cone::program::{LANES, MAX_ROWS};
-use crate::cone::structure::{Column, Panel, Structure, Target};
 
 /// Blocks on and right of the diagonal in `U`, blocks below it in `L`, and inverses of the diagonal
 /// blocks. A block of `L` is transposed, at the index that its mirror block has in `U`.
@@ -27,13 +26,13 @@ kernel! {
     /// determinant, or `None` if a pivot vanishes. `scratch` has a lane for every row of the
     /// largest block.
     factor_lu(
-        s: &Structure,
+        s: Layout<'_>,
         lu: &mut Lu,
         scratch: &mut [f64],
     ) -> Option<i32> {
         let Lu { U, L, inverses } = lu;
         let mut sign = 1;
-        for panel in &s.panels {
+        for panel in s.panels {
             let (dim, stride) = (panel.dim as usize, panel.stride() as usize);
             let (above, U) = U.split_at_mut(panel.at as usize);
             let (before, L) = L.split_at_mut(panel.at as usize);
@@ -236,9 +235,9 @@ fn times_inverse_any<S: Simd>(
 
 kernel! {
     /// `x ← H⁻¹ x` from the factor of [`factor_lu`].
-    solve_lu(s: &Structure, lu: &Lu, scratch: &mut [f64], x: &mut [f64]) {
+    solve_lu(s: Layout<'_>, lu: &Lu, scratch: &mut [f64], x: &mut [f64]) {
         let Lu { U, L, inverses } = lu;
-        for panel in &s.panels {
+        for panel in s.panels {
             let own = &x[panel.x_at as usize..][..panel.dim as usize];
             // the right-hand side of a single cone has few nonzero panels
             if own.iter().all(|x| *x == 0.0) {
@@ -345,107 +344,4 @@ fn backward_any<S: Simd>(
 #[inline(always)]
 fn product<S: Simd>(a: &[f64], b: &[f64]) -> f64 {
     S::sum(multiply::<S>(a, b, S::zero()))
-}
-
-kernel! {
-    /// `H += Jᵀ G J` of one cone with `k` rows, at the targets of its group. Padding columns of a
-    /// block receive zeros.
-    add_part(
-        targets: &[Target],
-        k: usize,
-        G: &[[f64; MAX_ROWS]; MAX_ROWS],
-        J: &[f64],
-        lu: &mut Lu,
-    ) {
-        let Lu { U, L, .. } = lu;
-        match k {
-            1 => add_rows::<S, Two<S>, 1>(targets, G, J, U, L),
-            2 => add_rows::<S, Two<S>, 2>(targets, G, J, U, L),
-            3 => add_rows::<S, Two<S>, 3>(targets, G, J, U, L),
-            4 => add_rows::<S, Two<S>, 4>(targets, G, J, U, L),
-            5 => add_rows::<S, Two<S>, 5>(targets, G, J, U, L),
-            6 => add_rows::<S, Two<S>, 6>(targets, G, J, U, L),
-            7 => add_rows::<S, Two<S>, 7>(targets, G, J, U, L),
-            _ => add_rows::<S, Two<S>, 8>(targets, G, J, U, L),
-        }
-    }
-}
-
-#[inline(always)]
-fn add_rows<S: Simd, W: Vector, const K: usize>(
-    targets: &[Target],
-    G: &[[f64; MAX_ROWS]; MAX_ROWS],
-    J: &[f64],
-    U: &mut [f64],
-    L: &mut [f64],
-) {
-    let width = J.len() / K;
-    for target in targets {
-        let (dim, stride) = (target.dim as usize, target.width as usize);
-        let place = target.at as usize..target.at as usize + dim * stride;
-        let (rows, columns) = (&J[target.row as usize..], &J[target.column as usize..]);
-        // a diagonal block is stored in `U` only
-        let L = (target.row != target.column).then(|| &mut L[place.clone()]);
-        let U = &mut U[place];
-        let side = Side { rows, width, dim, stride };
-        if stride == 2 * LANES {
-            add_columns::<W, K>(G, side, columns, U, L);
-            continue;
-        }
-        let mut L = L;
-        for c in (0..stride).step_by(LANES) {
-            let (U, L) = (&mut U[c..], L.as_mut().map(|L| &mut L[c..]));
-            add_columns::<One<S>, K>(G, side, &columns[c..], U, L);
-        }
-    }
-}
-
-/// Columns of `J` that give the `dim` rows of a block with rows of length `stride`.
-#[derive(Clone, Copy)]
-struct Side<'a> {
-    rows: &'a [f64],
-    width: usize,
-    dim: usize,
-    stride: usize,
-}
-
-/// `U += Jᵀ G J` and `L += Jᵀ Gᵀ J`, for the columns of one vector.
-#[inline(always)]
-fn add_columns<T: Vector, const K: usize>(
-    G: &[[f64; MAX_ROWS]; MAX_ROWS],
-    side: Side<'_>,
-    columns: &[f64],
-    U: &mut [f64],
-    L: Option<&mut [f64]>,
-) {
-    let mut J = [T::zero(); K];
-    for s in 0..K {
-        J[s] = T::load(&columns[s * side.width..]);
-    }
-    add_products::<T, K>(|r, s| G[r][s], &J, side, U);
-    if let Some(L) = L {
-        add_products::<T, K>(|r, s| G[s][r], &J, side, L);
-    }
-}
-
-#[inline(always)]
-fn add_products<T: Vector, const K: usize>(
-    G: impl Fn(usize, usize) -> f64,
-    J: &[T::V; K],
-    Side { rows, width, dim, stride }: Side<'_>,
-    H: &mut [f64],
-) {
-    let mut lanes = [T::zero(); K];
-    for s in 0..K {
-        for r in 0..K {
-            lanes[r] = T::fma(T::splat(G(r, s)), J[s], lanes[r]);
-        }
-    }
-    for (r, H) in H.chunks_mut(stride).take(dim).enumerate() {
-        let mut sum = T::load(H);
-        for s in 0..K {
-            sum = T::fma(T::splat(rows[s * width + r]), lanes[s], sum);
-        }
-        T::store(sum, H);
-    }
 }

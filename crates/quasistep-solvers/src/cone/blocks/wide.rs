@@ -1,11 +1,10 @@
 //! Vectors of one or two lanes, for matrix products.
 
-use super::Simd;
-use crate::cone::program::LANES;
+use super::simd::{LANES, Simd};
 use std::marker::PhantomData;
 
 /// A number of lanes that are processed together.
-pub(super) trait Vector {
+pub(crate) trait Vector {
     type V: Copy;
     /// Number of lanes.
     const N: usize;
@@ -21,9 +20,9 @@ pub(super) trait Vector {
 }
 
 /// One lane.
-pub(super) struct One<S>(PhantomData<S>);
+pub(crate) struct One<S>(PhantomData<S>);
 /// Two lanes, each in its own register.
-pub(super) struct Two<S>(PhantomData<S>);
+pub(crate) struct Two<S>(PhantomData<S>);
 
 #[inline(always)]
 fn lane(x: &[f64], at: usize) -> &[f64; LANES] {

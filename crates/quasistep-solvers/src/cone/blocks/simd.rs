@@ -1,9 +1,20 @@
 //! Four lanes of `f64`: a portable version, and one for AVX2 with FMA.
 //!
+//! Every kernel has two versions: portable code, and x86-64 code with AVX2 and FMA. The choice is
+//! made at run time, so that a build for baseline x86-64 is fast too. The versions differ in
+//! rounding only. On one machine, equal inputs give equal bits.
+//!
 //! Written explicitly, because compilers turn sums across lanes into scalar code.
 
-use crate::cone::program::LANES;
 use std::sync::OnceLock;
+
+/// Number of lanes. Rows in memory are padded to multiples of it.
+pub(crate) const LANES: usize = 4;
+
+/// `n` rounded up to a multiple of [`LANES`].
+pub(crate) fn padded(n: usize) -> usize {
+    n.next_multiple_of(LANES)
+}
 
 pub(crate) type Lane = [f64; LANES];
 
@@ -347,3 +358,88 @@ mod avx2 {
         }
     }
 }
+
+/// Defines the two versions of a kernel and the dispatch between them.
+macro_rules! kernel {
+    ($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+        $(#[$doc])*
+        pub(crate) fn $name(isa: $crate::cone::blocks::simd::Isa, $($arg: $type),*) $(-> $ret)? {
+            #[inline(always)]
+            fn body<S: $crate::cone::blocks::simd::Simd>($($arg: $type),*) $(-> $ret)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2($($arg: $type),*) $(-> $ret)? {
+                    body::<$crate::cone::blocks::simd::Avx2>($($arg),*)
+                }
+                if isa == $crate::cone::blocks::simd::Isa::Avx2 {
+                    // SAFETY: only `detect` creates `Isa::Avx2`, on a machine with AVX2 and FMA
+                    #[allow(unsafe_code)]
+                    return unsafe { avx2($($arg),*) };
+                }
+            }
+            let _ = isa;
+            body::<$crate::cone::blocks::simd::Portable>($($arg),*)
+        }
+    };
+}
+pub(crate) use kernel;
+
+#[inline(always)]
+pub(crate) fn lanes(x: &[f64]) -> &[Lane] {
+    x.as_chunks::<LANES>().0
+}
+
+#[inline(always)]
+pub(crate) fn lanes_mut(x: &mut [f64]) -> &mut [Lane] {
+    x.as_chunks_mut::<LANES>().0
+}
+
+/// `y += s a`; lengths are multiples of [`LANES`].
+#[inline(always)]
+pub(crate) fn axpy<S: Simd>(s: f64, a: &[f64], y: &mut [f64]) {
+    let s = S::splat(s);
+    for (y, a) in lanes_mut(y).iter_mut().zip(lanes(a)) {
+        S::store(S::fma(s, S::load(a), S::load(y)), y);
+    }
+}
+
+/// `acc + a ∘ b`, accumulated over the lanes of two vectors.
+#[inline(always)]
+pub(crate) fn multiply<S: Simd>(a: &[f64], b: &[f64], mut acc: S::V) -> S::V {
+    for (a, b) in lanes(a).iter().zip(lanes(b)) {
+        acc = S::fma(S::load(a), S::load(b), acc);
+    }
+    acc
+}
+
+/// `N` vectors of `x`, `stride` lanes apart. (A closure would not be compiled with the kernel's
+/// instructions.)
+#[inline(always)]
+pub(super) fn load<S: Simd, const N: usize>(x: &[f64], stride: usize) -> [S::V; N] {
+    let x = lanes(x);
+    let mut out = [S::zero(); N];
+    for n in 0..N {
+        out[n] = S::load(&x[n * stride]);
+    }
+    out
+}
+
+/// Calls a function with the size of a panel as a constant where it is common: up to nine
+/// variables.
+macro_rules! by_dim {
+    ($dim:expr, $fixed:ident, $any:ident, $S:ty, ($($arg:expr),* $(,)?)) => {
+        match $dim {
+            1 => $fixed::<$S, 1, 1>($($arg),*),
+            2 => $fixed::<$S, 2, 1>($($arg),*),
+            3 => $fixed::<$S, 3, 1>($($arg),*),
+            6 => $fixed::<$S, 6, 2>($($arg),*),
+            7 => $fixed::<$S, 7, 2>($($arg),*),
+            8 => $fixed::<$S, 8, 2>($($arg),*),
+            9 => $fixed::<$S, 9, 3>($($arg),*),
+            _ => $any::<$S>($($arg),*),
+        }
+    };
+}
+pub(crate) use by_dim;

@@ -1,16 +1,15 @@
 //! Block Cholesky factorisation `H = Uᵀ U`.
 
+use super::layout::{Column, Layout, Panel, Term, Update};
+use super::simd::{LANES, Simd, axpy, kernel, lanes, lanes_mut, padded};
 use super::wide::{One, Two, Vector};
-use super::{Simd, axpy, kernel, lanes, lanes_mut};
-use crate::cone::program::{LANES, padded};
-use crate::cone::structure::{Column, Panel, Structure, Term, Update};
 
 kernel! {
     /// Factorises `H = Uᵀ U` in place, over the panels `first..last`, and computes the inverses
     /// `U⁻ᵀ` of the diagonal blocks. Returns the first row whose pivot is not above `least`, with
     /// the factorisation incomplete.
     factor(
-        s: &Structure,
+        s: Layout<'_>,
         first: usize,
         last: usize,
         least: f64,
@@ -49,7 +48,7 @@ kernel! {
 /// `to −= Σ AᵀB` over the terms of an update.
 #[inline(always)]
 pub(super) fn take<S: Simd, W: Vector>(
-    s: &Structure,
+    s: Layout<'_>,
     update: &Update,
     A: &[f64],
     B: &[f64],

@@ -1,5 +1,6 @@
 //! Islands of connected blocks, and the elimination order of blocks.
 
+use super::simd::padded;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -9,7 +10,7 @@ const LEAST_OF_TERM: u64 = 128;
 
 /// Graph of blocks, and the order that eliminates them.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(crate) struct Order {
     /// For each block the first block of its island.
     pub island_of: Vec<u32>,
     /// For each block the blocks that are connected to it when it is eliminated.
@@ -83,14 +84,9 @@ impl Order {
     }
 
     /// Finds islands by union-find, then a minimum-degree order (counted in scalars) within each.
-    /// `dim` and `stride` are the number of variables of a block, and the same padded. Returns false
-    /// as soon as a factorisation takes more than `most` multiply-adds.
-    pub fn find(
-        &mut self,
-        dim: impl Fn(u32) -> u32,
-        stride: impl Fn(u32) -> u32,
-        most: u64,
-    ) -> bool {
+    /// `dim` is the number of variables of a block. Returns false as soon as a factorisation takes
+    /// more than `most` multiply-adds.
+    pub fn find(&mut self, dim: impl Fn(u32) -> u32, most: u64) -> bool {
         let n = self.island_of.len();
         let mut widest = 0;
         for block in 0..n {
@@ -100,7 +96,7 @@ impl Order {
             self.neighbours[block].dedup();
         }
         // minimum degree over all blocks at once is equivalent, because fill never leaves an island
-        let width = |around: &[u32]| around.iter().map(|&o| stride(o)).sum::<u32>();
+        let width = |around: &[u32]| around.iter().map(|&o| padded(dim(o) as usize) as u32).sum();
         self.weight.clear();
         self.weight.extend(self.neighbours[..n].iter().map(|around| width(around)));
         self.position.clear();

@@ -1,12 +1,11 @@
 //! Triangular solves with the block factor.
 
-use super::{Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut, load, multiply};
-use crate::cone::program::LANES;
-use crate::cone::structure::{Column, Panel, Structure};
+use super::layout::{Column, Layout, Panel};
+use super::simd::{LANES, Lane, Simd, axpy, by_dim, kernel, lanes, lanes_mut, load, multiply};
 
 kernel! {
     /// `x ← H⁻¹ x` over the panels `first..last`.
-    solve(s: &Structure, first: usize, last: usize, H: &[f64], W: &[f64], x: &mut [f64]) {
+    solve(s: Layout<'_>, first: usize, last: usize, H: &[f64], W: &[f64], x: &mut [f64]) {
         for panel in &s.panels[first..last] {
             let columns = &s.columns[panel.first_column as usize..panel.last_column as usize];
             let W = &W[panel.W_at as usize..];
