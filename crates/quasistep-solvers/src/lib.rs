@@ -137,8 +137,9 @@ pub use coulomb::solver::{CoulombSettings, CoulombSolver};
 pub use coulomb::uniqueness::{Motion, Uniqueness};
 pub use coulomb::work::LeastWork;
 pub use dense::{DenseProgram, QpSolver};
-pub use lcp::problem::{Lcp, LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
+pub use lcp::problem::Lcp;
 pub use lcp::proof::{Case, PairSide, Proof};
+pub use lcp::solution::{LcpMethod, LcpOutcome, LcpResiduals, LcpSolution};
 pub use lcp::solver::LcpSolver;
 pub use methods::Methods;
 pub use miqp::{

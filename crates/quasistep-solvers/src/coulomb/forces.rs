@@ -12,8 +12,9 @@
 //! moves force from one finger to the other, and only the sum is unique.
 
 use crate::Outcome;
+use crate::coulomb::contact::Shape;
 use crate::coulomb::law::{speed_scale, support};
-use crate::coulomb::program::{FrictionProgram, Shape};
+use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::solution::CoulombSolution;
 use crate::coulomb::uniqueness::{FAILURES, Uniqueness, general_position};
 use crate::kernels::{axpy, dot};

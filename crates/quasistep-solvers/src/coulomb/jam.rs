@@ -19,8 +19,9 @@
 
 use crate::QpSolver;
 use crate::budget::Budget;
+use crate::coulomb::contact::{Contact, Shape};
 use crate::coulomb::law::{row_terms, support};
-use crate::coulomb::program::{Contact, FrictionProgram, Shape};
+use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::relaxation::Units;
 use crate::coulomb::solution::{JamCase, JamPart, Refutation};
 use crate::kernels::dot;

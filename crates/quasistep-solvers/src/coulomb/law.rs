@@ -1,7 +1,8 @@
 //! Check of Coulomb's law, contact by contact, from the program's own data.
 
+use crate::coulomb::contact::{Contact, Shape};
 use crate::coulomb::polytope::{Hull, MOST};
-use crate::coulomb::program::{Contact, FrictionProgram, Shape};
+use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::solution::{CoulombResiduals, CoulombSolution, Mode, Outcome};
 use crate::tolerances::DIVERGED;
 use crate::tolerances::friction::{CONTRADICTION, LARGEST, PROPORTION, REST, RESTS, ROWS, TERMS};

@@ -1,5 +1,6 @@
 //! Programs with exact Coulomb friction, which are not convex.
 
+pub(crate) mod contact;
 pub(crate) mod factor;
 pub(crate) mod fixed_point;
 pub(crate) mod forces;

@@ -4,7 +4,7 @@
 
 use crate::cone::blocks::simd::{Simd, kernel, lanes};
 use crate::cone::program::{ConeData, ConeProgram, LANES};
-use crate::coulomb::program::{Contact, FrictionProgram};
+use crate::coulomb::contact::Contact;
 
 kernel! {
     /// `u = J x − b` of all contacts.
@@ -63,42 +63,6 @@ kernel! {
             }
         }
     }
-}
-
-kernel! {
-    /// Applies rank-one changes to a solution, one after another: `v ← v − over (q · v) h`.
-    take_off(p: &FrictionProgram, changes: &[Change], q: &[f64], h: &[f64], v: &mut [f64]) {
-        for (change, h) in changes.iter().zip(h.chunks_exact(v.len())) {
-            let share = change.over * along(p, change.contact, &q[change.first..], v);
-            for (v, h) in v.iter_mut().zip(h) {
-                *v = S::fma1(-share, *h, *v);
-            }
-        }
-    }
-}
-
-/// Rank-one change of an inverse, `H⁻¹ ← H⁻¹ − over h qᵀ H⁻¹`. The nonzero entries of `q` are those
-/// in the blocks of `contact`, stored from index `first` on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    pub contact: usize,
-    pub first: usize,
-    pub over: f64,
-}
-
-/// `qᵀ v`, where `q` is nonzero only in the blocks of a contact.
-#[inline(always)]
-pub(crate) fn along(p: &FrictionProgram, contact: usize, q: &[f64], v: &[f64]) -> f64 {
-    let mut at = 0;
-    let mut sum = 0.0;
-    for side in p.cones.sides_of(p.cone_of(contact)) {
-        let block = &p.cones.blocks[side.block as usize];
-        let dim = block.dim as usize;
-        let v = &v[block.first as usize..][..dim];
-        sum += q[at..at + dim].iter().zip(v).map(|(q, v)| q * v).sum::<f64>();
-        at += dim;
-    }
-    sum
 }
 
 kernel! {

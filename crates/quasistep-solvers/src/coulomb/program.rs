@@ -2,6 +2,7 @@
 
 use crate::cone::blocks::simd::Isa;
 use crate::cone::program::ConeData;
+use crate::coulomb::contact::{Contact, Shape};
 use crate::coulomb::products::{add_rows, rows_times, terms_of_rows, whole_rows_times};
 use crate::tolerances::friction::NONE;
 use crate::{Cone, ConeMut, ConeProgram, Reason, Saturation};
@@ -63,39 +64,6 @@ pub enum Friction<'a> {
     /// The box `|l_r| ≤ mu_r`. Trinkle05 (33). The diamond with directions along the rows is a
     /// different set: the convex hull of the midpoints of the box's sides.
     Box(&'a [f64]),
-}
-
-/// Shape of a friction set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// Ball, in tangential rows over their units.
-    Round,
-    /// Polytope with this number of vertices, in tangential rows over their units.
-    Polytope(u32),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Contact {
-    pub shape: Shape,
-    /// Number of rows: the normal row and the tangential ones.
-    pub k: u32,
-    /// Index of its first row.
-    pub first: u32,
-    /// Index of its first unit in `units`.
-    pub units_at: u32,
-    /// Index of its first vertex entry in `vertices`.
-    pub vertices_at: u32,
-}
-
-impl Contact {
-    /// Range of its entries in `u` and `lambda`.
-    pub fn rows(&self) -> std::ops::Range<usize> {
-        self.first as usize..(self.first + self.k) as usize
-    }
-
-    pub fn tangents(&self) -> usize {
-        self.k as usize - 1
-    }
 }
 
 impl FrictionProgram {

@@ -12,7 +12,8 @@
 //! term adds two pairs. Their variables `p` and `m` are the distances beyond its limits: `0 ≤ p ⊥
 //! limit − k (x − target − p + m) ≥ 0` and `0 ≤ m ⊥ limit + k (x − target − p + m) ≥ 0`.
 
-use crate::coulomb::program::{Contact, FrictionProgram, Shape};
+use crate::coulomb::contact::{Contact, Shape};
+use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::relaxation::Units;
 use crate::lcp::problem::Lcp;
 use crate::tolerances::friction::NONE;

@@ -11,8 +11,9 @@ use crate::coulomb::relaxation::{self, Relaxation, Units};
 use crate::coulomb::solution::{
     CoulombMethod, CoulombMethods, CoulombSolution, CoulombWarm, Outcome, Refutation,
 };
-use crate::lcp::problem::{Lcp, LcpOutcome, LcpSolution};
+use crate::lcp::problem::Lcp;
 use crate::lcp::proof::Proof;
+use crate::lcp::solution::{LcpOutcome, LcpSolution};
 use crate::lcp::solver::LcpSolver;
 use crate::tolerances::friction::NEARER;
 use crate::{Reason, Settings, Status};

@@ -25,7 +25,8 @@
 //! slide.
 
 use crate::budget::Budget;
-use crate::coulomb::program::{FrictionProgram, Shape};
+use crate::coulomb::contact::Shape;
+use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::relaxation;
 use crate::coulomb::solution::CoulombSolution;
 use crate::tolerances::friction::{INSIDE, NONE, ZERO_MOTION};

@@ -14,8 +14,9 @@
 //! iterate that map, which need not contract: for a pushed block its slope is `−mu²`.
 
 use crate::budget::Budget;
+use crate::coulomb::contact::Shape;
 use crate::coulomb::law::support;
-use crate::coulomb::program::{FrictionProgram, Shape};
+use crate::coulomb::program::FrictionProgram;
 use crate::coulomb::relaxation::Relaxation;
 use crate::{ConeMut, Friction, Status};
 

@@ -7,5 +7,6 @@ pub(crate) mod polyhedron;
 pub(crate) mod problem;
 pub(crate) mod proof;
 pub(crate) mod scaling;
+pub(crate) mod solution;
 pub(crate) mod solver;
 pub(crate) mod tableau;

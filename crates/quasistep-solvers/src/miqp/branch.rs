@@ -2,22 +2,11 @@
 //! splits. Among equal ranks, the choice whose children raise the lower bound most is taken.
 
 use super::problem::{Miqp, bits};
-use super::search::{Search, solve};
-use super::{Hooks, MiqpLimit};
+use super::solution::{Hooks, MiqpLimit};
+use super::state::{Pick, Search, solve};
 use crate::active_set::{ActiveSet, Begin, End, Program};
 use crate::kernels::max_abs;
 use crate::tolerances::{CANDIDATES, HOLDS, LEAST_GAIN};
-
-/// Candidate choice for branching.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pick {
-    choice: usize,
-    half: u32,
-    /// Rank of the split in the caller's order.
-    rank: usize,
-    /// Violation of the nearer child by the current point.
-    distance: f64,
-}
 
 /// Result of strong branching at a node.
 pub(super) enum Trial {

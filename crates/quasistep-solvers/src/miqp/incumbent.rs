@@ -1,9 +1,9 @@
 //! Incumbents: QPs with fixed modes, the caller's proposals, and local search.
 
-use super::Hooks;
 use super::branch::write_shares;
 use super::problem::{Miqp, bits};
-use super::search::{Search, solve};
+use super::solution::Hooks;
+use super::state::{Search, solve};
 use crate::active_set::{Begin, End};
 use crate::kernels::max_abs;
 use crate::tolerances::{HOLDS, WORTH_A_SWITCH};

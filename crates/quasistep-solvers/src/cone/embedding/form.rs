@@ -33,6 +33,22 @@ pub(super) struct Form {
     cost: f64,
 }
 
+/// `to = M x`.
+pub(super) fn times(M: &[Row], x: &[Twice], to: &mut [Twice]) {
+    for (row, to) in M.iter().zip(to) {
+        *to = row.iter().fold(ZERO, |sum, (j, v)| sum + *v * x[*j as usize]);
+    }
+}
+
+/// `to += Mᵀ z`.
+pub(super) fn add_transposed(M: &[Row], z: &[Twice], to: &mut [Twice]) {
+    for (row, z) in M.iter().zip(z) {
+        for (j, v) in row {
+            to[*j as usize] += *v * *z;
+        }
+    }
+}
+
 /// Largest power of two that is at most `v`.
 fn power(v: f64) -> f64 {
     if v > 0.0 && v.is_finite() { 2.0_f64.powi(v.log2().floor() as i32) } else { 1.0 }

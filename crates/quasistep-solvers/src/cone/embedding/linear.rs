@@ -2,7 +2,7 @@
 //! refinement.
 
 use super::State;
-use super::form::{Form, Row};
+use super::form::{Form, add_transposed, times};
 use super::twice::{ONE, Twice, ZERO, dot};
 use crate::tolerances::embedding::{LEAST_PIVOT, SHIFT};
 
@@ -139,22 +139,6 @@ impl State {
             let mut once = vec![ZERO; at.len()];
             scaling.apply(rows, &v[at.clone()], true, &mut once);
             scaling.apply(rows, &once, true, &mut to[at]);
-        }
-    }
-}
-
-/// `to = M x`.
-pub(super) fn times(M: &[Row], x: &[Twice], to: &mut [Twice]) {
-    for (row, to) in M.iter().zip(to) {
-        *to = row.iter().fold(ZERO, |sum, (j, v)| sum + *v * x[*j as usize]);
-    }
-}
-
-/// `to += Mᵀ z`.
-pub(super) fn add_transposed(M: &[Row], z: &[Twice], to: &mut [Twice]) {
-    for (row, z) in M.iter().zip(z) {
-        for (j, v) in row {
-            to[*j as usize] += *v * *z;
         }
     }
 }

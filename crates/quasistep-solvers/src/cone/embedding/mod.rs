@@ -26,8 +26,7 @@ use crate::tolerances::embedding::{IDLE, PROVEN, SOLVED};
 use crate::tolerances::interior::{SHORTEST, STEP};
 use crate::tolerances::{CLEAR, MODERATE, NO_FORCE, NO_MULTIPLIER, PROOF};
 use cones::{Scaling, longest_step, product, quotient};
-use form::Form;
-use linear::{add_transposed, times};
+use form::{Form, add_transposed, times};
 use twice::{ONE, Twice, ZERO, dot};
 
 /// Largest number of variables, including those of Huber terms.

@@ -43,13 +43,15 @@ mod active;
 mod coulomb;
 mod data;
 mod linear;
+mod relaxed;
+mod respond;
 mod responses;
 mod smooth;
 mod unsymmetric;
 
 pub use active::Kinks;
+pub use relaxed::Relaxed;
 pub use responses::Responses;
-pub use smooth::Relaxed;
 
 use crate::cone::kernels;
 use crate::cone::program::ConeProgram;
@@ -156,7 +158,7 @@ pub struct Sensitivity {
     g: Vec<f64>,
     zeta: Vec<f64>,
     e: Vec<f64>,
-    relaxed: smooth::Memory,
+    relaxed: relaxed::Memory,
 }
 
 impl Sensitivity {

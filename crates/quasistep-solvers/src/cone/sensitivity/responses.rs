@@ -23,19 +23,18 @@
 
 use super::linear::{Linear, ROUNDS, Rounds};
 use super::unsymmetric::Way;
-use super::{Sensitivity, SensitivityError};
 use crate::cone::kernels::{self, Active, FaceMatrices, Factor, Many, PressedRows, Small};
-use crate::cone::program::{ConeProgram, padded};
+use crate::cone::program::ConeProgram;
 use crate::tolerances::{DERIVATIVE_SETTLED, DERIVATIVE_STEADY};
 use std::ops::Range;
 
 /// Derivatives of some variables of an island with respect to its forces and rows. Filled by
-/// [`Sensitivity::respond`]. Reuse one value: its memory is kept.
+/// [`Sensitivity::respond`](super::Sensitivity::respond). Reuse one value: its memory is kept.
 #[derive(Debug, Default)]
 pub struct Responses {
     isa: kernels::Isa,
     /// Number of columns, padded.
-    columns: usize,
+    pub(super) columns: usize,
     /// For each block its first row in `x`, or [`NONE`] if it is on another island.
     row_of_block: Vec<u32>,
     /// For each cone its first row in `z`, or [`NONE`] if it is inactive.
@@ -46,7 +45,7 @@ pub struct Responses {
     /// `R`, `F` and `bend` of each active cone, and whether any `bend` is nonzero.
     faces: Vec<f64>,
     bends: bool,
-    x: Vec<f64>,
+    pub(super) x: Vec<f64>,
     z: Vec<f64>,
     r: Vec<f64>,
     rows: PressedRows,
@@ -105,7 +104,7 @@ impl Responses {
     }
 
     /// Assigns rows to the blocks and cones of an island, and computes the matrices of its cones.
-    fn lay_out(
+    pub(super) fn lay_out(
         &mut self,
         p: &ConeProgram,
         linear: &Linear,
@@ -171,63 +170,9 @@ impl Responses {
             self.r[row * self.columns + column] = 1.0;
         }
     }
-}
 
-impl Sensitivity {
-    /// Number of islands. An island is a set of blocks that no cone connects to other blocks.
-    pub fn n_islands(&self) -> usize {
-        self.linear.structure.islands.len()
-    }
-
-    /// Blocks of an island. Its variables are numbered in the order of these blocks.
-    pub fn blocks_of_island(&self, island: usize) -> impl Iterator<Item = usize> {
-        let s = &self.linear.structure;
-        let island = &s.islands[island];
-        let panels = &s.panels[island.first_panel as usize..island.last_panel as usize];
-        panels.iter().map(|panel| panel.block as usize)
-    }
-
-    /// Whether a cone is inactive, so that its rows have no effect on any variable.
-    pub fn is_idle(&self, cone: usize) -> bool {
-        self.active.faces.is_idle(&self.p, cone)
-    }
-
-    /// Computes the derivatives of `variables` of an island with respect to every force and every
-    /// row: all products of [`adjoint_at`](Self::adjoint_at) at once.
-    ///
-    /// `variables` is a range of the numbering of [`blocks_of_island`](Self::blocks_of_island).
-    /// Each variable gives one column; padding columns are zero.
-    ///
-    /// # Errors
-    ///
-    /// [`NotPrepared`](SensitivityError::NotPrepared); [`Dimensions`](SensitivityError::Dimensions)
-    /// if the island or the variables do not exist.
-    pub fn respond(
-        &mut self,
-        island: usize,
-        variables: Range<usize>,
-        out: &mut Responses,
-    ) -> Result<(), SensitivityError> {
-        if !self.ready {
-            return Err(SensitivityError::NotPrepared);
-        }
-        if island >= self.n_islands() {
-            return Err(SensitivityError::Dimensions);
-        }
-        let Self { p, linear, active, .. } = self;
-        linear.turn_around(p, &active.faces);
-        out.columns = padded(variables.len());
-        out.lay_out(p, linear, island, active);
-        if variables.end * out.columns > out.x.len() {
-            return Err(SensitivityError::Dimensions);
-        }
-        out.rounds(p, linear, island, &variables);
-        Ok(())
-    }
-}
-
-impl Responses {
-    fn rounds(
+    /// Computes the responses of some variables by multiplier updates.
+    pub(super) fn rounds(
         &mut self,
         p: &ConeProgram,
         linear: &Linear,

@@ -33,6 +33,7 @@
 
 use super::active::Kinks;
 use super::linear::{Faces, largest};
+use super::relaxed::{Memory, Relaxed};
 use super::unsymmetric::Way;
 use super::{Sensitivity, SensitivityError};
 use crate::Solution;
@@ -49,32 +50,6 @@ use crate::tolerances::{
 const ITERATIONS: u32 = 150;
 /// Largest number of iterations without progress, after which rounding dominates.
 const STALLED: u32 = 4;
-
-/// Solution of a relaxed program. Reuse one value: its memory is kept.
-#[derive(Clone, Debug, Default)]
-pub struct Relaxed {
-    /// Minimiser, length `n`.
-    pub x: Vec<f64>,
-    /// Multipliers, length `m`, inside the cones.
-    pub z: Vec<f64>,
-    /// Slacks, length `m`, inside the cones.
-    pub s: Vec<f64>,
-    /// Number of Newton steps.
-    pub iterations: u32,
-    /// Largest residual of an equation, as a share of its terms.
-    pub error: f64,
-}
-
-/// Scratch memory, over padded `x` and `z`.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    live: Vec<f64>,
-    gap: Vec<f64>,
-    dz: Vec<f64>,
-    t: Vec<f64>,
-    pull: Vec<f64>,
-    best: [Vec<f64>; 3],
-}
 
 impl Sensitivity {
     /// Solves the relaxed program into `out`, and prepares its derivative: that of `x(kappa)` and

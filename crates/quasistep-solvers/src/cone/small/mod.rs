@@ -28,7 +28,8 @@ pub(crate) mod support;
 pub(crate) mod whiten;
 
 use crate::active_set::{ActiveSet, Begin, End, Limits, Program, Side};
-use crate::cone::kernels::{Isa, KktNorms, Lane, Simd, kernel, kkt_norms, lanes, slacks};
+use crate::cone::blocks::simd::{Isa, Lane, Simd, kernel, lanes};
+use crate::cone::kernels::{KktNorms, kkt_norms, slacks};
 use crate::cone::program::{ConeProgram, LANES};
 use crate::cone::structure::Structure;
 use crate::kernels::max_abs;

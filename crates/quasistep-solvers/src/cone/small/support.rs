@@ -15,7 +15,8 @@ use super::{LANES, Row, Small, dot, grow, largest, row_at};
 use crate::active_set::kernels::{
     Longest, apply, gram, invert, load, products, products_of_rows, quarters, square_of,
 };
-use crate::cone::kernels::{Isa, KktNorms, Lane, Simd, lanes};
+use crate::cone::blocks::simd::{Isa, Lane, Simd, lanes};
+use crate::cone::kernels::KktNorms;
 use crate::cone::program::ConeProgram;
 use crate::cone::structure::Structure;
 use crate::kernels;

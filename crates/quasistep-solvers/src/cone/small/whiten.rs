@@ -6,7 +6,7 @@
 #![allow(clippy::inline_always)]
 
 use super::Row;
-use crate::cone::kernels::{Lane, Simd, lanes, lanes_mut};
+use crate::cone::blocks::simd::{Lane, Simd, lanes, lanes_mut};
 use crate::cone::program::{Block, ConeData, ConeProgram, LANES, MAX_ROWS};
 use crate::tolerances::DEFINITE;
 

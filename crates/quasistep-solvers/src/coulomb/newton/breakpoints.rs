@@ -7,9 +7,9 @@
 #![allow(clippy::inline_always)] // parts of a kernel must be compiled with its instruction set
 
 use super::regions::{OPEN, ROWS, Regions};
-use super::{FrictionProgram, dot_short};
 use crate::cone::blocks::simd::kernel;
 use crate::coulomb::products::times;
+use crate::coulomb::program::{FrictionProgram, dot_short};
 
 /// End of a linear piece of the path: its length, the contact whose mode changes there, and the
 /// number of the plane that it crosses. The contact is `usize::MAX` if the path ends there.

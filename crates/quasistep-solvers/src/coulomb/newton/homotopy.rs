@@ -16,48 +16,16 @@
 //! resistor networks", Bell System Technical Journal 44 (1965) 1605–1620.)
 
 use super::breakpoints::{Along, Bounds, End, Reach, next_closed, next_open};
-use super::regions::{OPEN, ROWS, Regions};
+use super::path::{Change, Homotopy, along, take_off};
+use super::regions::{OPEN, ROWS};
 use super::{FrictionProgram, Newton, PROXIMAL, Part, dot_short, hessian};
 use crate::cone::blocks::simd::Isa;
-use crate::coulomb::products::{Change, along, take_off};
 use crate::tolerances::newton_of_friction::{HOMOTOPY_FARTHEST, HOMOTOPY_NEARER};
 
 /// Largest number of consecutive breakpoints without a new least parameter `t`.
 const PATIENCE: u32 = 60;
 /// Largest number of breakpoints, each a rank-one change, before a new factorisation.
 const KEPT: usize = 64;
-
-/// Memory of the homotopy.
-#[derive(Debug, Default)]
-pub(super) struct Homotopy {
-    pub regions: Regions,
-    /// Whether the linear pieces of all contacts are tabulated.
-    pub known: bool,
-    /// Linear piece of every contact, and whether the contact is closed. For an open contact only
-    /// an upper bound of the augmented normal force is stored.
-    at: Vec<u16>,
-    closed: Vec<bool>,
-    reaches: Vec<Reach>,
-    /// Size of the direction in every block, in units `D`.
-    sizes: Vec<f64>,
-    /// Terms `e` and `r` of the homotopy, and the derivative of stationarity with respect to its
-    /// parameter `t`.
-    e: Vec<f64>,
-    r: Vec<f64>,
-    by_share: Vec<f64>,
-    /// Direction for a unit decrease of the parameter; the next field is the direction of the
-    /// augmented forces.
-    y: Vec<f64>,
-    da: Vec<f64>,
-    /// Rank-one changes `p qᵀ` of the matrix since its factorisation: `h = H⁻¹ p` with the matrix
-    /// before each change, the entries of `q`, and the factors.
-    h: Vec<f64>,
-    q: Vec<f64>,
-    changes: Vec<Change>,
-    /// Relative penalty of the current factorisation and changes, if they belong to the pieces in
-    /// `at`; `None` if they are outdated.
-    pub kept: Option<f64>,
-}
 
 impl Newton {
     /// Follows the path from the solution for other multipliers or another penalty to the solution

@@ -8,7 +8,8 @@
 
 use crate::cone::blocks::simd::{Lane, Simd};
 use crate::cone::program::LANES;
-use crate::coulomb::program::{FrictionProgram, Shape};
+use crate::coulomb::contact::Shape;
+use crate::coulomb::program::FrictionProgram;
 
 /// Largest number of rows of a contact whose pieces are tabulated: a normal row and two tangential
 /// ones.
