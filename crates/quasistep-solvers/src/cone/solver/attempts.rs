@@ -1,6 +1,8 @@
 //! One attempt with each method.
 
-use super::{COLD_ITERATIONS, ConeSolver, FEW, WarmStart, is_for_dense, reset};
+use super::{
+    COLD_ITERATIONS, Case, ConeSolver, FEW, FIRST_ITERATIONS, WarmStart, is_for_dense, reset,
+};
 use crate::cone::embedding::{self, End};
 use crate::cone::interior::{Goal, Interior};
 use crate::cone::islands::Problem;
@@ -9,6 +11,7 @@ use crate::cone::program::ConeProgram;
 use crate::cone::proof;
 use crate::tolerances::interior::{LOST, PRODUCT_IN_UNITS};
 use crate::tolerances::newton_of_cones::{PENALTY, POLISHED};
+use crate::tolerances::units::EVEN;
 use crate::{Method, Methods, Reason, Settings, Solution, Status};
 
 /// Largest number of Newton iterations on an island from a warm start. The next constant applies to
@@ -32,9 +35,30 @@ pub(super) fn may_prove_early(program: &ConeProgram) -> bool {
 }
 
 impl ConeSolver {
+    /// Newton's method, from the warm start if there is one.
+    pub(super) fn first_newton(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
+        self.newton.prepare(case.program, &self.structure);
+        let most = (case.brief && case.warm.is_none()).then_some(FIRST_ITERATIONS);
+        let found =
+            self.newton(case.program, case.warm, most, out) && self.accept(case.program, out);
+        out.dual_is_smallest_norm |= found;
+        found
+    }
+
+    /// Newton's method from a cold start, after a warm start or fewer iterations failed.
+    pub(super) fn cold_newton(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
+        if !(self.newton(case.program, None, None, out) && self.accept(case.program, out)) {
+            return false;
+        }
+        let warm = case.warm.is_some();
+        out.method = if warm { Method::RestartedNewton } else { Method::ColdNewton };
+        out.dual_is_smallest_norm = true;
+        true
+    }
+
     /// Newton's method on every island, with at most `most` iterations each if it is `Some`.
     /// Returns false if it failed on one.
-    pub(super) fn newton(
+    fn newton(
         &mut self,
         program: &ConeProgram,
         warm: Option<WarmStart<'_>>,
@@ -70,7 +94,9 @@ impl ConeSolver {
 
     /// Interior point in units of the cones. Newton's method adds the last digits where it
     /// converges.
-    pub(super) fn interior(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+    pub(super) fn interior(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
+        let program = case.program;
+        self.rest = case.rest;
         out.method = Method::InteriorPoint;
         let Self { isa, structure, newton, interior, scaled, .. } = self;
         scaled.fill(program, structure);
@@ -91,9 +117,27 @@ impl ConeSolver {
         self.accept_scaled(program, out) && self.take_smallest_norm(program, out)
     }
 
-    /// Interior point in the caller's units, for cones with even units. Its rows have the
-    /// compliance of Newton's penalty, so it ends near Newton's first minimiser.
-    pub(super) fn interior_even(
+    /// Interior point in the caller's units, for cones with even units. The dense solver then finds
+    /// the smallest-norm multipliers if they are missing.
+    pub(super) fn interior_even(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
+        let Case { program, settings, .. } = *case;
+        let even = self.sizes.spread(self.isa, program, &self.structure) <= EVEN
+            && self.interior_in_callers_units(program, settings, out);
+        let solved = out.status == Status::Solved;
+        if even && solved && !out.dual_is_smallest_norm && case.few_edges {
+            std::mem::swap(&mut self.kept, out);
+            reset(program, out);
+            let dense = settings.methods.contains(Methods::DENSE) && self.dense(case, out);
+            if !(dense && out.status == Status::Solved) {
+                std::mem::swap(&mut self.kept, out);
+            }
+        }
+        even
+    }
+
+    /// Interior point in the caller's units. Its rows have the compliance of Newton's penalty, so it
+    /// ends near Newton's first minimiser.
+    fn interior_in_callers_units(
         &mut self,
         program: &ConeProgram,
         settings: &Settings,
@@ -158,9 +202,15 @@ impl ConeSolver {
         proven
     }
 
+    /// Searches for a certificate that there is no solution.
+    pub(super) fn prove(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
+        self.prover.prove(self.isa, case.program, &self.structure, out)
+    }
+
     /// Homogeneous embedding in double-double arithmetic. Returns false if it finds neither a
     /// solution nor a certificate.
-    pub(super) fn embedding(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
+    pub(super) fn embedding(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
+        let program = case.program;
         let end =
             embedding::solve(program, &self.structure, &mut self.newton.iterations, &self.budget);
         match end {
@@ -195,16 +245,12 @@ impl ConeSolver {
 
     /// Dense solver, for programs without round cones. Returns false if it gives up or its solution
     /// fails the check.
-    pub(super) fn fall_back(
-        &mut self,
-        program: &ConeProgram,
-        settings: &Settings,
-        out: &mut Solution,
-    ) -> bool {
+    pub(super) fn dense(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
+        let Case { program, settings, .. } = *case;
         out.method = Method::Fallback;
         self.flat.fill(program);
         let settings = Settings { work_limit: self.budget.left(), ..*settings };
-        self.dense.solve(&self.flat.qp(), &[], &settings, &mut self.answer);
+        self.qp.solve(&self.flat.qp(), &[], &settings, &mut self.answer);
         self.budget.spend(self.answer.work);
         if self.answer.reason == Some(Reason::Work) {
             // one more than the limit marks the budget as spent

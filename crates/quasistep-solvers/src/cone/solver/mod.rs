@@ -17,7 +17,6 @@ use crate::cone::scaled::Scaled;
 use crate::cone::sizes::Sizes;
 use crate::cone::small::Small;
 use crate::cone::structure::Structure;
-use crate::tolerances::units::EVEN;
 use crate::{
     DenseProgram, Method, Methods, QpSolver, Reason, Residuals, Settings, Solution, Status,
 };
@@ -64,7 +63,7 @@ pub struct ConeSolver {
     islands: Islands,
     scaled: Scaled,
     prover: Prover,
-    dense: QpSolver,
+    qp: QpSolver,
     answer: Solution,
     kept: Solution,
     flat: DenseProgram,
@@ -98,7 +97,7 @@ impl ConeSolver {
             islands: Islands::default(),
             scaled: Scaled::default(),
             prover: Prover::default(),
-            dense: QpSolver::new(),
+            qp: QpSolver::new(),
             answer: Solution::default(),
             kept: Solution::default(),
             flat: DenseProgram::default(),
@@ -136,7 +135,8 @@ impl ConeSolver {
         out.work = self.budget.spent();
     }
 
-    /// Tries one method after another until one finds a solution or a certificate.
+    /// Tries the engines of [`ENGINES`], then those of [`LAST_RESORTS`], until one finds a solution
+    /// or a certificate.
     fn find(
         &mut self,
         program: &ConeProgram,
@@ -145,11 +145,6 @@ impl ConeSolver {
         out: &mut Solution,
     ) {
         reset(program, out);
-        let may = |engine| settings.methods.contains(engine);
-        let rest = if settings.rest > 0.0 { settings.rest } else { 0.0 };
-        let dense_first = is_for_dense(program);
-        // the dense solver follows: before it, accept nothing by the caller's absolute tolerance
-        self.rest = if dense_first { 0.0 } else { rest };
         if let Err(reason) = program.check_sizes() {
             out.reason = Some(reason);
             return;
@@ -161,7 +156,8 @@ impl ConeSolver {
             return;
         }
         self.checking.reserve(program);
-        if may(Methods::ACTIVE_SET) && Small::fits(program, &self.structure) {
+        let small = settings.methods.contains(Methods::ACTIVE_SET);
+        if small && Small::fits(program, &self.structure) {
             match self.active_set(program, warm, out) {
                 Ok(()) => return,
                 Err(why) => out.handed_over = Some(why),
@@ -172,78 +168,100 @@ impl ConeSolver {
             out.reason = Some(reason);
             return;
         }
-        let accuracy = if settings.accuracy > 0.0 { settings.accuracy } else { 0.0 };
-        // with few variables an exact solve is as fast as an approximate one, and faster from a
-        // warm start
-        let few = program.n <= if warm.is_some() { FEW } else { FEW_FOR_EXACT };
-        let approximate = accuracy > 0.0 && !few && may(Methods::INTERIOR_POINT);
-        if approximate && self.approximate(program, accuracy, settings.methods, out) {
-            return;
-        }
-        self.newton.prepare(program, &self.structure);
-        // without round cones and with a cost for every variable the interior point is fast where
-        // Newton's method is slow
-        let brief = dense_first && program.has_all_costs();
-        let most = (brief && warm.is_none()).then_some(FIRST_ITERATIONS);
-        let found = may(Methods::NEWTON)
-            && self.newton(program, warm, most, out)
-            && self.accept(program, out);
-        if found {
-            out.dual_is_smallest_norm = true;
-            return;
-        }
-        // for cones with even units the interior point ends near Newton's first minimiser
-        let even = may(Methods::INTERIOR_POINT)
-            && self.sizes.spread(self.isa, program, &self.structure) <= EVEN
-            && self.interior_even(program, settings, out);
-        if even {
-            let solved = out.status == Status::Solved;
-            if !solved || out.dual_is_smallest_norm || !dense_first {
-                return;
-            }
-            // the multipliers kept are not the smallest-norm ones; the dense solver's are
-            std::mem::swap(&mut self.kept, out);
-            reset(program, out);
-            let dense = may(Methods::DENSE) && self.fall_back(program, settings, out);
-            if !(dense && out.status == Status::Solved) {
-                std::mem::swap(&mut self.kept, out);
-            }
-            return;
-        }
-        let again = may(Methods::NEWTON) && program.n <= FEW && (warm.is_some() || brief);
-        if again && self.newton(program, None, None, out) && self.accept(program, out) {
-            out.method = if warm.is_some() { Method::RestartedNewton } else { Method::ColdNewton };
-            out.dual_is_smallest_norm = true;
-            return;
-        }
-        if dense_first && may(Methods::DENSE) && self.fall_back(program, settings, out) {
-            return;
-        }
-        self.rest = rest;
-        if may(Methods::SCALED_INTERIOR_POINT) && self.interior(program, out) {
-            return;
-        }
-        if self.budget.is_spent() {
+        let case = Case::new(program, warm, settings);
+        // the dense solver follows: before it, accept nothing by the caller's absolute tolerance
+        self.rest = if case.few_edges { 0.0 } else { case.rest };
+        if self.is_answered(ENGINES, &case, out) || self.budget.is_spent() {
             return;
         }
         let best = out.residuals;
         reset(program, out);
         out.method = Method::Fallback;
         out.iterations = self.newton.iterations;
-        if may(Methods::PROOF) && self.prover.prove(self.isa, program, &self.structure, out) {
-            return;
-        }
-        let dense_last = !dense_first && program.n <= MANY && has_no_round_cone(program);
-        if dense_last && may(Methods::DENSE) && self.fall_back(program, settings, out) {
-            return;
-        }
-        if may(Methods::EMBEDDING) && self.embedding(program, out) {
+        self.rest = case.rest;
+        if self.is_answered(LAST_RESORTS, &case, out) {
             return;
         }
         reset(program, out);
         out.reason = Some(Reason::Accuracy);
         out.method = Method::Fallback;
         (out.iterations, out.residuals) = (self.newton.iterations, best);
+    }
+
+    /// Runs the engines that apply, in order; returns whether one has a solution or a certificate.
+    fn is_answered(&mut self, engines: &[Engine], case: &Case<'_>, out: &mut Solution) -> bool {
+        engines.iter().any(|engine| {
+            case.settings.methods.contains(engine.method)
+                && (engine.applies)(case)
+                && (engine.run)(self, case, out)
+        })
+    }
+}
+
+/// A row of the table of engines.
+struct Engine {
+    method: Methods,
+    /// Whether the engine is tried on a program.
+    applies: fn(&Case<'_>) -> bool,
+    /// Returns whether the engine found a solution or a certificate, which is in the last argument.
+    run: fn(&mut ConeSolver, &Case<'_>, &mut Solution) -> bool,
+}
+
+/// Engines in the order in which they are tried. Their budgets of iterations are in `attempts.rs`.
+#[rustfmt::skip]
+const ENGINES: &[Engine] = &[
+    Engine { method: Methods::INTERIOR_POINT, applies: |case| case.may_be_approximate(), run: ConeSolver::approximate },
+    Engine { method: Methods::NEWTON, applies: |_| true, run: ConeSolver::first_newton },
+    Engine { method: Methods::INTERIOR_POINT, applies: |_| true, run: ConeSolver::interior_even },
+    Engine { method: Methods::NEWTON, applies: |case| case.pays_a_restart(), run: ConeSolver::cold_newton },
+    Engine { method: Methods::DENSE, applies: |case| case.few_edges, run: ConeSolver::dense },
+    Engine { method: Methods::SCALED_INTERIOR_POINT, applies: |_| true, run: ConeSolver::interior },
+];
+
+/// Engines for programs without a solution, and for those that are too ill-conditioned for the
+/// others.
+#[rustfmt::skip]
+const LAST_RESORTS: &[Engine] = &[
+    Engine { method: Methods::PROOF, applies: |_| true, run: ConeSolver::prove },
+    Engine { method: Methods::DENSE, applies: |case| case.is_left_to_dense(), run: ConeSolver::dense },
+    Engine { method: Methods::EMBEDDING, applies: |_| true, run: ConeSolver::embedding },
+];
+
+/// A program to solve, with what decides which engines are tried.
+struct Case<'a> {
+    program: &'a ConeProgram,
+    warm: Option<WarmStart<'a>>,
+    settings: &'a Settings,
+    /// Whether there are few variables and no round cone. The dense solver is then fast, and has a
+    /// certificate for every outcome.
+    few_edges: bool,
+    /// Whether the interior point is fast where Newton's method is slow: few edges, and a cost for
+    /// every variable.
+    brief: bool,
+    /// Absolute tolerance of the caller, at least zero.
+    rest: f64,
+}
+
+impl<'a> Case<'a> {
+    fn new(program: &'a ConeProgram, warm: Option<WarmStart<'a>>, settings: &'a Settings) -> Self {
+        let few_edges = is_for_dense(program);
+        let brief = few_edges && program.has_all_costs();
+        Self { program, warm, settings, few_edges, brief, rest: settings.rest.max(0.0) }
+    }
+
+    /// Whether the caller asks for fewer digits. With few variables an exact solve is as fast, and
+    /// faster from a warm start.
+    fn may_be_approximate(&self) -> bool {
+        let few = if self.warm.is_some() { FEW } else { FEW_FOR_EXACT };
+        self.settings.accuracy > 0.0 && self.program.n > few
+    }
+
+    fn pays_a_restart(&self) -> bool {
+        self.program.n <= FEW && (self.warm.is_some() || self.brief)
+    }
+
+    fn is_left_to_dense(&self) -> bool {
+        !self.few_edges && self.program.n <= MANY && has_no_round_cone(self.program)
     }
 }
 

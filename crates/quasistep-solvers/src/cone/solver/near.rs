@@ -1,7 +1,7 @@
 //! Approximate solutions, to the accuracy that the caller asks for.
 
-use super::ConeSolver;
 use super::attempts::may_prove_early;
+use super::{Case, ConeSolver};
 use crate::cone::check;
 use crate::cone::interior::{Goal, Interior};
 use crate::cone::kernels::lanes;
@@ -22,13 +22,8 @@ const TIMES: u32 = 3;
 impl ConeSolver {
     /// Accepts the interior point's last iterate as the solution, or a certificate where it
     /// stalled. Returns false if the iterate fails the check and there is no certificate.
-    pub(super) fn approximate(
-        &mut self,
-        program: &ConeProgram,
-        accuracy: f64,
-        methods: Methods,
-        out: &mut Solution,
-    ) -> bool {
+    pub(super) fn approximate(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
+        let (program, accuracy) = (case.program, case.settings.accuracy);
         let Self { isa, structure, sizes, interior, .. } = self;
         if !(sizes.spread(*isa, program, structure) <= EVEN) {
             return false;
@@ -44,7 +39,7 @@ impl ConeSolver {
             let goal = Goal { mean: target, each: WITHIN * accuracy };
             interior.solve(*isa, program, structure, island, goal, 0.0);
         }
-        let may_prove = methods.contains(Methods::PROOF) && may_prove_early(program);
+        let may_prove = case.settings.methods.contains(Methods::PROOF) && may_prove_early(program);
         if self.interior.off > LOST && may_prove {
             self.newton.iterations = self.interior.iterations;
             if self.prove_early(program, out) {
