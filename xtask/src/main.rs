@@ -118,7 +118,8 @@ fn portable() -> Result<(), Failure> {
         .run(PORTABLE)
 }
 
-/// The same by tests that are built already; examples of the documentation are compiled again.
+/// Runs the tests without vector instructions from test programs that are built already. Examples
+/// of the documentation are compiled again.
 fn portable_of(built: &[Program]) -> Result<(), Failure> {
     let folders = ["crates/quasistep-solvers", "crates/quasistep-geometry"];
     measured(PORTABLE, || {

@@ -1,8 +1,8 @@
 //! Cone programs: closed forms, both kinds of cones, warm and cold, compared with the dense solver.
 
 use quasistep_solvers::{
-    Cone, ConeProgram, ConeSolver, DenseProgram, HandOver, Method, QpSolver, Saturation, Settings,
-    Solution, Status, WarmStart,
+    Cone, ConeProgram, ConeSolver, DenseProgram, HandOver, Method, Methods, QpSolver, Saturation,
+    Settings, Solution, Status, WarmStart,
 };
 
 fn solve(program: &ConeProgram, warm: Option<WarmStart<'_>>) -> Solution {
@@ -317,4 +317,28 @@ fn what_rests_but_for_rounding_is_balanced_also_where_nothing_pushes() {
     let s = solve(&program, None);
     assert_eq!((s.status, s.method), (Status::Solved, Method::ColdActiveSet));
     assert!(s.x.iter().all(|x| x.abs() < 1e-15), "{:?}", s.x);
+}
+
+/// Each engine works alone in a new solver: none needs memory that only another one prepares.
+#[test]
+fn engines_work_alone_in_a_new_solver() {
+    let edges = [1.0, 0.5, 0.0, 1.0, 0.0, 0.5, 1.0, -0.5, 0.0, 1.0, 0.0, -0.5];
+    let mut solved = 0;
+    for cone in [Cone::Edges(&edges), Cone::Round(&[1.0, 0.5, 0.5])] {
+        let program = sled(cone, 3, 5.9, -7.9);
+        let all = solve(&program, None);
+        for (name, methods) in Methods::EACH {
+            let settings = Settings { methods, ..Settings::default() };
+            let mut out = Solution::default();
+            ConeSolver::new().solve(&program, None, &settings, &mut out);
+            if out.status == Status::Solved {
+                solved += 1;
+                for (x, other) in out.x.iter().zip(&all.x) {
+                    assert!((x - other).abs() < 1e-9, "{name}: {:?}, {:?}", out.x, all.x);
+                }
+            }
+        }
+    }
+    // the small active set and the dense one have no round cones, and proofs no solution
+    assert_eq!(solved, 10);
 }

@@ -37,7 +37,6 @@ pub(super) fn may_prove_early(program: &ConeProgram) -> bool {
 impl ConeSolver {
     /// Newton's method, from the warm start if there is one.
     pub(super) fn first_newton(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
-        self.newton.prepare(case.program, &self.structure);
         let most = (case.brief && case.warm.is_none()).then_some(FIRST_ITERATIONS);
         let found =
             self.newton(case.program, case.warm, most, out) && self.accept(case.program, out);

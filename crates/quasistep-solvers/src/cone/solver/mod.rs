@@ -171,6 +171,8 @@ impl ConeSolver {
         let case = Case::new(program, warm, settings);
         // the dense solver follows: before it, accept nothing by the caller's absolute tolerance
         self.rest = if case.few_edges { 0.0 } else { case.rest };
+        // the interior point uses this memory, too
+        self.newton.prepare(program, &self.structure);
         if self.is_answered(ENGINES, &case, out) || self.budget.is_spent() {
             return;
         }

@@ -71,6 +71,8 @@ impl ConeSolver {
                 return true;
             }
         }
+        // forget the iterate that was refused
+        self.newton.prepare(program, &self.structure);
         false
     }
 
