@@ -1,5 +1,8 @@
 //! Recorded sequences of step problems, `benches/recorded/*.npz`; its README describes the format.
 
+#[cfg(test)]
+mod tests;
+
 use quasistep::StepInput;
 use quasistep_solvers::{Cone, ConeMut, ConeProgram, Friction, FrictionProgram};
 use std::fs::File;

@@ -1,8 +1,7 @@
 //! Recorded piles without mass are all unbounded.
-#![allow(missing_docs)]
 #![allow(non_snake_case)]
 
-use benches::recorded::Sequence;
+use super::Sequence;
 use quasistep_solvers::{
     ConeProgram, ConeSolver, DenseProgram, Method, Settings, Solution, Status,
 };
