@@ -465,7 +465,7 @@ def is_mjcf(path: Path) -> bool:
         return False
 
 
-def judge(name: str, folder: Path, verbose: bool) -> Collection:
+def judge(name: str, folder: Path, describe: Path, verbose: bool) -> Collection:
     """Reads every MJCF file in a folder."""
     found = Collection(name)
     for path in sorted(folder.rglob("*.xml")):
@@ -481,7 +481,7 @@ def judge(name: str, folder: Path, verbose: bool) -> Collection:
         reason = unreadable(model)
         found.rigid += reason is None
         try:
-            command = [example("quasistep-formats", "describe"), str(CONFIGURATIONS), str(path)]
+            command = [describe, str(CONFIGURATIONS), str(path)]
             done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
             ours = (
                 json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr.strip()}
@@ -548,17 +548,22 @@ def main() -> None:
         "--packages", nargs="*", default=PACKAGES, help="packages of Python to look in"
     )
     parser.add_argument("--verbose", action="store_true", help="print each file with its warnings")
+    parser.add_argument(
+        "--describe", type=Path, help="the example of that name of quasistep-formats, if it is built"
+    )
     arguments = parser.parse_args()
+    describe = arguments.describe or example("quasistep-formats", "describe")
     collections = []
     for package in arguments.packages:
         found = importlib.util.find_spec(package)
         if found is None:
             sys.exit(f"error: the package {package} is not installed")
-        collections.append(
-            judge(package, Path(next(iter(found.submodule_search_locations))), arguments.verbose)
-        )
+        folder = Path(next(iter(found.submodule_search_locations)))
+        collections.append(judge(package, folder, describe, arguments.verbose))
         print(f"{package}: done", file=sys.stderr)
-    collections += [judge(folder.name, folder, arguments.verbose) for folder in arguments.also]
+    collections += [
+        judge(folder.name, folder, describe, arguments.verbose) for folder in arguments.also
+    ]
     text = table(collections, arguments.packages)
     print(text)
     if not arguments.also and arguments.packages == PACKAGES:

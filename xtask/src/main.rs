@@ -15,7 +15,7 @@ mod task;
 use cost::measured;
 use std::process::ExitCode;
 use std::time::Instant;
-use task::{Failure, Program, cargo, programs};
+use task::{Failure, Program, cargo, compile_once, programs};
 
 const HELP: &str = "\
 cargo xtask TASK
@@ -77,6 +77,7 @@ fn main() -> ExitCode {
 /// Runs every check, and prints what each step took, also if one fails.
 fn ci() -> Result<(), Failure> {
     let start = Instant::now();
+    compile_once();
     let result = every_check();
     cost::print_table(start);
     if result.is_ok() {
@@ -91,7 +92,7 @@ fn every_check() -> Result<(), Failure> {
     test()?;
     let built = programs()?;
     portable_of(&built)?;
-    python::test()?;
+    python::test_beside(&built)?;
     fuzz::ci(&built)?;
     python::ray()?;
     readme::run_first_command()

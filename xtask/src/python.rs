@@ -1,31 +1,43 @@
 //! Tests the Python package as users get it: a wheel in a fresh environment.
 
-use crate::task::{Failure, command, root};
+use crate::task::{Failure, Program, command, programs, root};
 use crate::{release, robots};
 use std::path::{Path, PathBuf};
 
 /// MuJoCo without its viewers.
 const MUJOCO: &str = "mujoco-core==4.0.0";
 
-/// Builds the wheel, installs it with the tests' dependencies, checks its types, runs its tests.
+/// `cargo xtask python`
 pub fn test() -> Result<(), Failure> {
+    test_beside(&programs()?)
+}
+
+/// Builds the wheel, installs it with the tests' dependencies, checks its types, runs its tests. One
+/// of them needs a program that is built already.
+pub fn test_beside(built: &[Program]) -> Result<(), Failure> {
     robots::fetch()?;
     let (python, wheel) = install("test")?;
     let types = ["-m", "mypy.stubtest", "quasistep", "--mypy-config-file", "pyproject.toml"];
     command(&python, &["-m", "mypy"]).run("types of the Python package")?;
     command(&python, &types).run("stubs of the Python package")?;
     command(&python, &["-m", "pytest"]).run("tests of the Python package")?;
-    mujoco(&python)?;
+    mujoco(&python, built)?;
     release::try_wheel(&wheel)
 }
 
-/// Compares our MJCF reader with MuJoCo's own on the files that scenes use. Needs ten megabytes and
-/// fifteen seconds.
-fn mujoco(python: &str) -> Result<(), Failure> {
+/// Compares our MJCF reader, in the example that describes files, with MuJoCo's own on the files
+/// that scenes use. Needs ten megabytes and fifteen seconds.
+fn mujoco(python: &str, built: &[Program]) -> Result<(), Failure> {
+    let reader =
+        built.iter().find(|p| p.is_named("describe") && p.is_of("crates/quasistep-formats"));
+    let reader = reader.ok_or_else(|| Failure::new("the example `describe` is not built"))?;
     command(python, &["-m", "pip", "install", "-q", MUJOCO]).run("installation of MuJoCo")?;
+    let reader = reader.path.display().to_string();
     let judge = [
         "-B",
         "validation/mjcf_files.py",
+        "--describe",
+        &reader,
         "--packages",
         "--also",
         "target/robots/share/gymnasium_robotics",

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Error message of a task.
 #[derive(Debug)]
@@ -25,9 +26,18 @@ impl fmt::Display for Failure {
 /// A command that runs in the root of the repository.
 pub struct Step(Command);
 
+/// Whether [`cargo`] compiles without preparing for the next change.
+static ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Makes [`cargo`] compile without preparing for the next change, which takes a sixth less time.
+pub fn compile_once() {
+    ONCE.store(true, Ordering::Relaxed);
+}
+
 /// `cargo` with these arguments.
 pub fn cargo(arguments: &[&str]) -> Step {
-    command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), arguments)
+    let step = command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), arguments);
+    if ONCE.load(Ordering::Relaxed) { step.env("CARGO_INCREMENTAL", "0") } else { step }
 }
 
 /// Any program with these arguments.
@@ -91,7 +101,7 @@ pub fn on_path(program: &str) -> bool {
 
 /// A program that `cargo test --workspace` builds.
 pub struct Program {
-    path: PathBuf,
+    pub path: PathBuf,
     /// Folder of its package, where its tests expect to run.
     pub folder: PathBuf,
     /// Whether it is a test binary.
@@ -102,6 +112,11 @@ impl Program {
     /// Whether its package is in this folder of the repository.
     pub fn is_of(&self, folder: &str) -> bool {
         self.folder == root().join(folder)
+    }
+
+    /// Whether its file has this name.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.path.file_stem().is_some_and(|stem| stem == name)
     }
 
     /// The program with these arguments.
