@@ -203,9 +203,11 @@ impl Sequence {
     }
 }
 
-/// The problems of every `nth` step of a shipped scene in which no Huber term is at its limit.
+/// The problems of every `nth` step of a shipped scene with convex friction, of those steps in which
+/// no Huber term is at its limit.
 pub fn scene_problems(name: &str, nth: usize) -> Vec<ConeProgram> {
-    let scene = testkit::scene(name, &[]);
+    // a step with exact friction has no convex program of its own
+    let scene = testkit::scene(name, &[("step.friction", "convex")]);
     let (mut state, mut work) = (scene.start.clone(), scene.system.create_workspace());
     let (mut input, mut out) = (StepInput::default(), Vec::new());
     for k in 1..=scene.n_steps() {

@@ -210,7 +210,8 @@ impl Workspace {
         self.scan.poses_at(q)
     }
 
-    /// Convex program of the last step.
+    /// Convex program of the last step, if it solved one: a step with exact friction has
+    /// [`last_friction`](Self::last_friction) instead.
     pub fn last_problem(&self) -> &ConeProgram {
         &self.problem.program.convex
     }
