@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 /// MuJoCo without its viewers.
 const MUJOCO: &str = "mujoco-core==4.0.0";
 
-/// `cargo xtask python`
+/// Tests the Python package, and builds all that this needs: `cargo xtask python`.
 pub fn test() -> Result<(), Failure> {
     test_beside(&[])
 }
 
-/// Builds the wheel, installs it with the tests' dependencies, checks its types, runs its tests. One
-/// of them needs a program, which may be built already.
+/// Builds the wheel, installs it with the tests' dependencies, checks its types, runs its tests. The
+/// comparison with MuJoCo needs an example, which is taken from `built` if it is there.
 pub fn test_beside(built: &[Program]) -> Result<(), Failure> {
     robots::fetch()?;
     let (python, wheel) = install("test")?;
