@@ -6,7 +6,7 @@
 #![allow(missing_docs)]
 
 use benches::recorded::{Key, Sequence};
-use quasistep_solvers::{ConeProgram, ConeSolver, Settings, Solution, Status, WarmStart};
+use quasistep_cone::{ConeProgram, ConeSolver, Settings, Solution, Status, WarmStart};
 use std::path::Path;
 use std::time::Instant;
 

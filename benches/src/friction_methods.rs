@@ -2,7 +2,7 @@
 //! [`friction_suite`](crate::friction_suite): a table for `docs/solvers.md`.
 
 use crate::friction_suite::{Item, suite};
-use quasistep_solvers::{
+use quasistep_friction::{
     CoulombMethod, CoulombMethods, CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm,
     Outcome, Refutation,
 };
@@ -11,39 +11,28 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The methods in the order in which they are tried, with their source files in
-/// `crates/quasistep-solvers/src`.
+/// `crates/quasistep-friction/src`.
 const METHODS: [(&str, CoulombMethods, &[&str]); 5] = [
     (
         "Newton's method",
         CoulombMethods::NEWTON,
-        &["coulomb/newton.rs", "coulomb/newton/finish.rs", "coulomb/newton/project.rs"],
+        &["newton.rs", "newton/finish.rs", "newton/project.rs"],
     ),
-    ("penalty continuation", CoulombMethods::CONTINUATION, &["coulomb/newton/continuation.rs"]),
+    ("penalty continuation", CoulombMethods::CONTINUATION, &["newton/continuation.rs"]),
     (
         "homotopy between answers of the continuation",
         CoulombMethods::HOMOTOPY,
-        &[
-            "coulomb/newton/homotopy.rs",
-            "coulomb/newton/breakpoints.rs",
-            "coulomb/newton/regions.rs",
-            "coulomb/products.rs",
-        ],
+        &["newton/homotopy.rs", "newton/breakpoints.rs", "newton/regions.rs", "products.rs"],
     ),
     (
         "Lemke's method",
         CoulombMethods::LEMKE,
-        &[
-            "coulomb/pyramid.rs",
-            "lcp/solver.rs",
-            "lcp/lemke.rs",
-            "lcp/tableau.rs",
-            "lcp/problem.rs",
-        ],
+        &["pyramid.rs", "lcp/solver.rs", "lcp/lemke.rs", "lcp/tableau.rs", "lcp/problem.rs"],
     ),
     (
         "search through cases",
         CoulombMethods::CASES,
-        &["lcp/cases.rs", "lcp/polyhedron.rs", "coulomb/jam.rs"],
+        &["lcp/cases.rs", "lcp/polyhedron.rs", "jam.rs"],
     ),
 ];
 
@@ -89,7 +78,7 @@ fn decided(end: &End) -> bool {
 
 /// Number of code lines of a file: neither blank nor comment.
 fn lines(file: &str) -> usize {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/quasistep-solvers/src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/quasistep-friction/src");
     let text = std::fs::read_to_string(root.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
     let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     text.lines().filter(code).count()

@@ -5,10 +5,10 @@ use crate::recorded::Sequence;
 use common::Samples;
 use common::friction::{Recipe, friction_problem};
 use quasistep::StepInput;
-use quasistep_solvers::FrictionProgram;
+use quasistep_friction::FrictionProgram;
 use std::path::Path;
 
-#[path = "../../crates/quasistep-solvers/tests/all/common/mod.rs"]
+#[path = "../../crates/quasistep-friction/tests/all/common/mod.rs"]
 #[allow(dead_code, missing_docs, non_snake_case, unreachable_pub)] // it is written for tests
 mod common;
 

@@ -4,7 +4,8 @@
 mod tests;
 
 use quasistep::StepInput;
-use quasistep_solvers::{Cone, ConeMut, ConeProgram, Friction, FrictionProgram};
+use quasistep_cone::{Cone, ConeMut, ConeProgram};
+use quasistep_friction::{Friction, FrictionProgram};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;

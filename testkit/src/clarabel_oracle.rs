@@ -5,7 +5,7 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettingsBuilder, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus,
 };
-use quasistep_solvers::Qp;
+use quasistep_qp::Qp;
 
 /// Clarabel's solution of a step problem.
 #[derive(Clone, Debug)]

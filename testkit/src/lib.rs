@@ -1,6 +1,9 @@
 //! Scenes, oracles and measures shared by the tests and benches of quasistep.
 
+#![allow(non_snake_case)] // P, A, J, E are the letters of the literature
+
 pub mod clarabel_oracle;
+pub mod dense_program;
 pub mod everyday;
 pub mod hard_problems;
 pub mod random_lcs;

@@ -4,22 +4,25 @@ use crate::task::{Failure, metadata, root};
 use std::collections::BTreeMap;
 
 /// Layer of each published crate, which may depend on lower layers only.
-const FLOORS: [(&str, u32); 12] = [
+const FLOORS: [(&str, u32); 15] = [
+    ("quasistep-linalg", 0),
     ("quasistep-math", 0),
+    ("quasistep-cone", 1),
     ("quasistep-geometry", 1),
     ("quasistep-mesh", 1),
     ("quasistep-model", 1),
-    ("quasistep-solvers", 1),
+    ("quasistep-qp", 1),
     ("quasistep-record", 1),
-    ("quasistep", 2),
     ("quasistep-formats", 2),
-    ("quasistep-scene", 3),
-    ("quasistep-view", 3),
-    ("quasistep-control", 3),
-    ("quasistep-reproduce", 4),
+    ("quasistep-friction", 2),
+    ("quasistep", 3),
+    ("quasistep-scene", 4),
+    ("quasistep-view", 4),
+    ("quasistep-control", 4),
+    ("quasistep-reproduce", 5),
 ];
 /// Crates of the top layer, which may depend on all others.
-const ROOF: [(&str, u32); 2] = [("quasistep-cli", 5), ("quasistep-py", 5)];
+const ROOF: [(&str, u32); 2] = [("quasistep-cli", 6), ("quasistep-py", 6)];
 /// Development crates, on which no published crate may depend.
 const SHED: [&str; 5] = ["testkit", "counting", "fuzz", "xtask", "benches"];
 /// The viewer draws recordings. It must not depend on the simulator, directly or indirectly.

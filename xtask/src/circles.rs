@@ -9,21 +9,6 @@ use crate::task::{Failure, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Known cycle of a crate, with the reason why it is accepted.
-struct Known {
-    folder: &'static str,
-    files: &'static [&'static str],
-    /// Printed when another file joins the cycle.
-    reason: &'static str,
-}
-
-/// Accepted cycles. Other cycles are errors, and so are accepted ones that no longer exist.
-const KNOWN: &[Known] = &[Known {
-    folder: "crates/quasistep-solvers",
-    files: &["cone::small", "cone::small::support", "cone::small::whiten"],
-    reason: "the memory of the small active set, which its two steps read and write",
-}];
-
 /// For each file, by module path, the files that it imports.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
@@ -36,45 +21,20 @@ pub fn check() -> Result<(), Failure> {
     for path in folders {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = format!("crates/{name}");
-        let known: Vec<&Known> = KNOWN.iter().filter(|known| known.folder == folder).collect();
-        complaints.extend(complaints_of(&folder, &imports(&path.join("src"))?, &known));
+        complaints.extend(complaints_of(&folder, &imports(&path.join("src"))?));
     }
     if complaints.is_empty() { Ok(()) } else { Err(Failure::new(complaints.join("\n"))) }
 }
 
-/// Messages about unknown cycles, and about known ones that no longer exist.
-fn complaints_of(folder: &str, imports: &Imports, known: &[&Known]) -> Vec<String> {
-    let found = circles(imports);
-    // a known cycle may have been split
-    let is = |files: &BTreeSet<String>, known: &Known| {
-        files.iter().all(|file| known.files.contains(&file.as_str()))
-    };
-    let new = found.iter().filter(|files| !known.iter().any(|known| is(files, known)));
-    let gone = known.iter().filter(|known| !found.iter().any(|files| is(files, known)));
-    let names = |files: &BTreeSet<String>| files.iter().cloned().collect::<Vec<_>>().join(", ");
-    let shortest = |files: &BTreeSet<String>| {
+/// One message for each cycle.
+fn complaints_of(folder: &str, imports: &Imports) -> Vec<String> {
+    let complain = |files: BTreeSet<String>| {
         let ways = files.iter().filter_map(|file| way_back(imports, file));
-        ways.min_by_key(Vec::len).unwrap_or_default().join(" → ")
+        let shortest = ways.min_by_key(Vec::len).unwrap_or_default().join(" → ");
+        let names = files.into_iter().collect::<Vec<_>>().join(", ");
+        format!("{folder}: files in a circle of imports: {names} ({shortest})")
     };
-    new.map(|files| {
-        let near =
-            known.iter().find(|known| files.iter().any(|f| known.files.contains(&f.as_str())));
-        let reason =
-            near.map(|near| format!("; known are {}: {}", near.files.join(", "), near.reason));
-        format!(
-            "{folder}: files in a circle of imports: {} ({}){}",
-            names(files),
-            shortest(files),
-            reason.unwrap_or_default()
-        )
-    })
-    .chain(gone.map(|known| {
-        format!(
-            "{folder}: no circle is left of {}; take them off the list in xtask/src/circles.rs",
-            known.files.join(", ")
-        )
-    }))
-    .collect()
+    circles(imports).into_iter().map(complain).collect()
 }
 
 fn imports(sources: &Path) -> Result<Imports, Failure> {
@@ -324,7 +284,7 @@ fn way_back(imports: &Imports, start: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, children_used, circles, complaints_of, paths};
+    use super::{children_used, circles, complaints_of, paths};
     use std::collections::{BTreeMap, BTreeSet};
 
     fn joined(paths: &[Vec<String>]) -> Vec<String> {
@@ -371,13 +331,9 @@ mod tests {
     }
 
     #[test]
-    fn new_circles_and_those_that_are_gone_are_told() {
+    fn a_circle_is_told_with_its_way_round() {
         let imports = graph(&[("a", &["b"]), ("b", &["a"]), ("c", &[])]);
-        let known = |files| Known { folder: "k", files, reason: "" };
-        assert!(complaints_of("k", &imports, &[&known(&["a", "b"])]).is_empty());
-        let [new] = &complaints_of("k", &imports, &[])[..] else { panic!() };
-        assert!(new.contains("a → b → a"), "{new}");
-        assert!(complaints_of("k", &imports, &[&known(&["a", "b", "c"])]).is_empty());
-        assert_eq!(complaints_of("k", &imports, &[&known(&["b", "c"])]).len(), 2);
+        let [told] = &complaints_of("k", &imports)[..] else { panic!() };
+        assert!(told.contains("a → b → a"), "{told}");
     }
 }

@@ -114,7 +114,9 @@ fn lint() -> Result<(), Failure> {
 const PORTABLE: &str = "tests without vector instructions";
 
 fn portable() -> Result<(), Failure> {
-    cargo(&["test", "--locked", "-p", "quasistep-solvers", "-p", "quasistep-geometry"])
+    let solvers = ["-p", "quasistep-linalg", "-p", "quasistep-qp", "-p", "quasistep-cone"];
+    let others = ["-p", "quasistep-friction", "-p", "quasistep-geometry"];
+    cargo(&[&["test", "--locked"], &solvers[..], &others[..]].concat())
         .env("QUASISTEP_SIMD", "portable")
         .run(PORTABLE)
 }
@@ -122,7 +124,13 @@ fn portable() -> Result<(), Failure> {
 /// Runs the tests without vector instructions from test programs that are built already. Examples
 /// of the documentation are compiled again.
 fn portable_of(built: &[Program]) -> Result<(), Failure> {
-    let folders = ["crates/quasistep-solvers", "crates/quasistep-geometry"];
+    let folders = [
+        "crates/quasistep-linalg",
+        "crates/quasistep-qp",
+        "crates/quasistep-cone",
+        "crates/quasistep-friction",
+        "crates/quasistep-geometry",
+    ];
     measured(PORTABLE, || {
         for folder in folders {
             let of_folder = |program: &&Program| program.tests && program.is_of(folder);

@@ -6,9 +6,10 @@
 //! them over the floor, or the floor shakes a stack. Prints medians per step, and the methods that
 //! solved it.
 
-use quasistep_solvers::{
-    ConeSolver, CoulombMethod, CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm,
-    Friction, FrictionProgram, Outcome, Settings, Solution, Status, WarmStart,
+use quasistep_cone::{ConeSolver, Settings, Solution, Status, WarmStart};
+use quasistep_friction::{
+    CoulombMethod, CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Friction,
+    FrictionProgram, Outcome,
 };
 
 const HALF: f64 = 0.05;
@@ -34,7 +35,7 @@ struct Case {
 
 /// Writes the rows of a contact at `p` with normal `n` and tangents `t` for side `side`, a free
 /// body.
-fn write(rows: &mut quasistep_solvers::ConeMut<'_>, side: usize, sign: f64, p: [f64; 3], n: usize) {
+fn write(rows: &mut quasistep_cone::ConeMut<'_>, side: usize, sign: f64, p: [f64; 3], n: usize) {
     let axes = [n, (n + 1) % 3, (n + 2) % 3];
     for (r, axis) in axes.iter().enumerate() {
         let mut e = [0.0; 3];

@@ -8,7 +8,7 @@
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use quasistep_solvers::Status;
+use quasistep_cone::Status;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;

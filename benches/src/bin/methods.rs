@@ -9,7 +9,7 @@
 use benches::recorded::{Key, Sequence, scene_problems};
 use benches::thread_cpu_ns;
 use clap::{Parser, ValueEnum};
-use quasistep_solvers::{ConeProgram, ConeSolver, Methods, Settings, Solution, Status, WarmStart};
+use quasistep_cone::{ConeProgram, ConeSolver, Methods, Settings, Solution, Status, WarmStart};
 use std::fs;
 use std::path::{Path, PathBuf};
 use testkit::hard_problems::{HardProblem, Natural};
@@ -36,21 +36,19 @@ enum Driver {
 }
 
 /// Source files of the methods of cone programs, in the order of [`Methods::EACH`].
-const CODE: [&[&str]; 7] = [
-    &["cone/small", "cone/solver/active_set.rs"],
-    &["cone/newton"],
+const CODE: [&[&str]; 5] = [
+    &["newton"],
     &[
-        "cone/interior",
-        "cone/batches.rs",
-        "cone/kernels/batch.rs",
-        "cone/kernels/batch",
-        "cone/kernels/barrier.rs",
-        "cone/islands.rs",
+        "interior",
+        "batches.rs",
+        "kernels/batch.rs",
+        "kernels/batch",
+        "kernels/barrier.rs",
+        "islands.rs",
     ],
-    &["cone/scaled.rs"],
-    &["active_set", "dense"],
-    &["cone/proof.rs", "cone/proof"],
-    &["cone/embedding"],
+    &["scaled.rs"],
+    &["proof.rs", "proof"],
+    &["embedding"],
 ];
 
 /// Totals over problems of one kind, for one set of methods.
@@ -203,7 +201,7 @@ fn lines(path: &Path) -> usize {
 }
 
 fn print(suites: &[Suite]) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/quasistep-solvers/src");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/quasistep-cone/src");
     for suite in suites {
         let Sum { answers, wrong, ns, .. } = suite.all;
         println!(

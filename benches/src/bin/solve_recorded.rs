@@ -13,9 +13,7 @@
 
 use benches::recorded::{Key, Sequence, scene_problems};
 use benches::thread_cpu_ns;
-use quasistep_solvers::{
-    ConeProgram, ConeSolver, DenseProgram, Settings, Solution, Status, WarmStart,
-};
+use quasistep_cone::{ConeProgram, ConeSolver, Settings, Solution, Status, WarmStart};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -23,6 +21,7 @@ use std::io::{Write, stdin, stdout};
 use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
+use testkit::dense_program::DenseProgram;
 
 /// Sequence, problem, mass, round cones.
 type Problem = (String, usize, bool, bool);

@@ -14,7 +14,7 @@ use crate::constraint::{AtStep, Constraint};
 use crate::lcs::{Reduced, Unit};
 use crate::problem::{Problem, Relax};
 use crate::reach::Reach;
-use quasistep_solvers::{Choices, Miqp, Rows, Side};
+use quasistep_qp::{Choices, Miqp, Rows, Side};
 
 /// Indices of a contact's modes in its choice. Even modes have `v_t ≥ 0` and `t ≤ 0`.
 pub(crate) const OPEN: [u8; 2] = [0, 1];

@@ -25,7 +25,7 @@
 //!    (`horizon.rs`).
 //! 4. The search starts from the last plan's modes, shifted by one step, or from the modes of a
 //!    rollout of its inputs (`rollout.rs`). Inputs of the first nodes are rolled out as well.
-//! 5. [`quasistep_solvers::MiqpSolver`] branches on the sign of friction, then contact, then
+//! 5. [`quasistep_qp::MiqpSolver`] branches on the sign of friction, then contact, then
 //!    sticking.
 //!
 //! # On a scene

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::problem::Relax;
 use crate::reach::Reach;
 use crate::rollout::{Rollout, dot};
-use quasistep_solvers::{Hooks, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus};
+use quasistep_qp::{Hooks, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus};
 
 /// A start state that violates its bounds by less than this, relative to the bound, counts as
 /// feasible.

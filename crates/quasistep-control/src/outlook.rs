@@ -7,7 +7,7 @@ use crate::mpc::Mpc;
 use crate::plan::{Plan, PlanStatus};
 use crate::prediction::Prediction;
 use quasistep::Linearisation;
-use quasistep_solvers::MiqpLimit;
+use quasistep_qp::MiqpLimit;
 
 /// Dimensions and contacts of a loop's next plan, before the search.
 #[derive(Clone, Debug, PartialEq)]

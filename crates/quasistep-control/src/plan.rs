@@ -1,7 +1,7 @@
 //! Result of a search: a plan, and its optimality gap.
 
 use crate::constraint::{AtStep, Relaxed};
-use quasistep_solvers::{MiqpLimit, Reason};
+use quasistep_qp::{MiqpLimit, Reason};
 
 /// Outcome of a search.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 use crate::horizon::{Active, Horizon, IMPULSE_ZERO, OPEN, ROW_ZERO, SLIP, STICK};
 use crate::lcs::{Reduced, Unit};
 use crate::problem::Problem;
-use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
+use quasistep_friction::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
 
 /// Impulses and speeds below this share of the largest in their step count as zero.
 const NOTHING: f64 = 1e-9;

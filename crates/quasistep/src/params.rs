@@ -55,7 +55,7 @@ pub struct StepParams {
     /// > 0. Default 1000.
     pub fallback_stiffness: f64,
     /// Relative accuracy of a convex step, from 0 to 1e-7, as a share of the largest force and
-    /// speed of the bodies in contact (`quasistep_solvers::Settings::accuracy`). Default 0: full
+    /// speed of the bodies in contact (`quasistep_cone::Settings::accuracy`). Default 0: full
     /// accuracy, on the exact active set.
     ///
     /// With 1e-8 a step of more than 100 dofs costs about half. Forces below this share of the

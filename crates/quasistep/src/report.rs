@@ -5,9 +5,10 @@ use crate::error::StepError;
 use crate::friction::Friction;
 use crate::params::Fallback;
 use crate::timer::Stage;
+pub use quasistep_cone::Method;
+pub use quasistep_friction::CoulombMethod;
 use quasistep_math::Vec3;
 use quasistep_record::Uniqueness;
-pub use quasistep_solvers::{CoulombMethod, Method};
 
 /// Slip speed above which a loaded contact counts as sliding, in m/s. It is far below any motion of
 /// interest, and far above rounding on a sticking contact.

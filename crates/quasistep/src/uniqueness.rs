@@ -11,9 +11,9 @@ use crate::formulation::blame;
 use crate::report::StepMethod;
 use crate::system::System;
 use crate::workspace::Workspace;
+use quasistep_friction::{Forces, Motion, Outcome, Uniqueness as Check};
 use quasistep_math::Vec3;
 use quasistep_record::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
-use quasistep_solvers::{Forces, Motion, Outcome, Uniqueness as Check};
 
 impl System {
     /// Checks whether the last step of `work` has a unique solution. `None` unless that was a step

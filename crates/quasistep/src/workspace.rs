@@ -17,8 +17,9 @@ use crate::sweep::Sweep;
 use crate::system::System;
 use crate::timer::Timer;
 use crate::trace::Trace;
+use quasistep_cone::{ConeProgram, Solution};
+use quasistep_friction::{CoulombSolution, FrictionProgram, Outcome};
 use quasistep_math::Pose;
-use quasistep_solvers::{ConeProgram, CoulombSolution, FrictionProgram, Outcome, Solution};
 
 /// Point at which the friction of areas acts.
 #[derive(Debug, Default)]

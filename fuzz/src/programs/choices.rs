@@ -4,7 +4,7 @@ use super::clarabel_answer::Dense;
 use super::{entries, times};
 use crate::target::Verdict;
 use clarabel::solver::SolverStatus;
-use quasistep_solvers::{
+use quasistep_qp::{
     Choices, Hooks, Miqp, MiqpSettings, MiqpSolution, MiqpSolver, MiqpStatus, Rows, Side,
 };
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Targets `QpSolver` and `SocpSolver`.
+//! Targets `QpSolver`, and `ConeSolver` on programs with one block of variables.
 //!
 //! Errors are relative to the terms of their sums: a row of the program, or all rows of the cost.
 
@@ -6,9 +6,8 @@ use super::clarabel_answer::Dense;
 use super::{entries, terms, times};
 use crate::target::Verdict;
 use clarabel::solver::SolverStatus;
-use quasistep_solvers::{
-    Qp, QpSolver, Reason, RowCone, Rows, Settings, Socp, SocpSolver, Solution, Status,
-};
+use quasistep_cone::{Cone, ConeProgram, ConeSolver, Reason, Settings, Solution, Status};
+use quasistep_qp::{Qp, QpSolver, Rows};
 use serde_json::{Value, json};
 use testkit::hard_problems::Random;
 
@@ -147,22 +146,40 @@ pub fn judge(case: &Value, verdict: &mut Verdict) {
     }
 }
 
-fn solve(p: &Dense, sparse: bool, out: &mut Solution) {
+fn solve(p: &Dense, cones: bool, out: &mut Solution) {
+    if cones {
+        ConeSolver::new().solve(&one_block(p), None, &Settings::default(), out);
+        return;
+    }
     let columns: Vec<u32> = (0..p.n as u32).collect();
     let mut A = Rows::new();
     p.A.iter().for_each(|row| A.push(&columns, row));
-    if !sparse {
-        let P: Vec<f64> = p.P.concat();
-        let qp = Qp { n: p.n, P: &P, c: &p.c, A: &A, b: &p.b, saturations: &[] };
-        QpSolver::new().solve(&qp, &[], &Settings::default(), out);
-        return;
+    let P: Vec<f64> = p.P.concat();
+    let qp = Qp { n: p.n, P: &P, c: &p.c, A: &A, b: &p.b, saturations: &[] };
+    QpSolver::new().solve(&qp, &[], &Settings::default(), out);
+}
+
+/// The program as a cone program with one block. Its rows and their order are the same.
+fn one_block(p: &Dense) -> ConeProgram {
+    let mut program = ConeProgram::new();
+    program.reset([p.n]);
+    for (i, row) in p.P.iter().enumerate() {
+        program.P(0, i).copy_from_slice(row);
     }
-    let mut P = Rows::new();
-    p.P.iter().for_each(|row| P.push(&columns, row));
-    let mut cones = vec![RowCone::Nonnegative(p.plain())];
-    cones.extend(p.cones.iter().map(|k| RowCone::SecondOrder(*k)));
-    let socp = Socp { n: p.n, P: &P, c: &p.c, A: &A, b: &p.b, cones: &cones, saturations: &[] };
-    SocpSolver::new().solve(&socp, None, &Settings::default(), out);
+    program.c(0).copy_from_slice(&p.c);
+    let ones = [1.0; 8];
+    let plain = (0..p.plain()).map(|_| (Cone::Edges(&ones[..1]), 1));
+    let round = p.cones.iter().map(|k| (Cone::Round(&ones[..*k]), *k));
+    let mut first = 0;
+    for (cone, rows) in plain.chain(round) {
+        let mut data = program.push_cone(cone, rows, &[0]);
+        data.b().copy_from_slice(&p.b[first..first + rows]);
+        for r in 0..rows {
+            data.J(0, r).copy_from_slice(&p.A[first + r]);
+        }
+        first += rows;
+    }
+    program
 }
 
 /// Largest violation of a cone by the slacks `s`, relative to the `size` of its rows.

@@ -3,7 +3,7 @@
 
 use super::{numbers, times};
 use crate::target::Verdict;
-use quasistep_solvers::{
+use quasistep_friction::{
     CoulombSettings, CoulombSolution, CoulombSolver, Friction, FrictionProgram, Outcome, Reason,
     Refutation,
 };

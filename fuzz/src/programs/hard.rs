@@ -3,7 +3,7 @@
 
 use super::numbers;
 use crate::target::Verdict;
-use quasistep_solvers::{Saturation, Status};
+use quasistep_cone::{Saturation, Status};
 use serde_json::{Value, json};
 use testkit::hard_problems::{Contact, Examiner, Family, HardProblem, Random};
 

@@ -5,7 +5,7 @@ use super::clarabel_answer::Dense;
 use super::{entries, gram, numbers, rows, terms, times};
 use crate::target::Verdict;
 use clarabel::solver::SolverStatus;
-use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
+use quasistep_friction::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
 use serde_json::{Value, json};
 use testkit::hard_problems::Random;
 

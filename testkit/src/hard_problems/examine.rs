@@ -3,7 +3,7 @@
 
 use super::{HardProblem, Natural, Opinion, Random, ask_clarabel};
 use clarabel::solver::SolverStatus;
-use quasistep_solvers::{
+use quasistep_cone::{
     ConeProgram, ConeSolver, Method, Reason, Settings, Solution, Status, WarmStart,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};

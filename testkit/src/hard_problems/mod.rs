@@ -17,7 +17,7 @@ pub use natural::{Cones, Natural, Proof};
 pub use oracle::{Opinion, ask_clarabel};
 pub use random::Random;
 
-use quasistep_solvers::{Cone, ConeProgram, Saturation};
+use quasistep_cone::{Cone, ConeProgram, Saturation};
 
 /// Cone program as plain numbers, independent of the solver's layout.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! A problem in natural units, and verification of its solutions.
 
 use super::HardProblem;
-use quasistep_solvers::{Saturation, Solution, Status};
+use quasistep_cone::{Saturation, Solution, Status};
 
 /// Acceptable violation of a cone along a ray, and of `Aᵀ y = 0` for a certificate, as a share of
 /// the terms.

@@ -2,9 +2,9 @@
 
 use quasistep::{ContactReport, State, StepInput, StepParams, StepReport, Tally};
 use quasistep_control::{Dynamics, Lcs, PlanStatus, PredictionSettings, point_robot, predict};
+use quasistep_friction::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
 use quasistep_reproduce::closed_loop::run;
 use quasistep_scene::Scene;
-use quasistep_solvers::{Lcp, LcpOutcome, LcpSolution, LcpSolver};
 use std::ops::ControlFlow;
 use testkit::{CONTROLLED_SCENES, SCENES, root, scene};
 

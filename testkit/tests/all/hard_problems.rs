@@ -1,7 +1,7 @@
 //! The step solver on hard contact problems. The long run is `cargo run --release -p benches --bin
 //! hard_problems`.
 
-use quasistep_solvers::Status;
+use quasistep_cone::Status;
 use std::collections::BTreeMap;
 use testkit::hard_problems::{Examiner, Family, HardProblem, Natural};
 

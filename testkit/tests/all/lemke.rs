@@ -2,7 +2,7 @@
 //! the limit of `3 (n_v + rows)` pivots.
 
 use quasistep::StepInput;
-use quasistep_solvers::{
+use quasistep_friction::{
     CoulombMethods, CoulombSettings, CoulombSolution, CoulombSolver, Lcp, LcpOutcome, LcpSolution,
     LcpSolver, Outcome,
 };

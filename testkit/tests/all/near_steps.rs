@@ -1,8 +1,8 @@
 //! `step.accuracy`: approximate steps of scenes with many degrees of freedom.
 
 use quasistep::{ContactMode, Derivatives, StepInput, StepParams, StepReport, Workspace};
+use quasistep_cone::Residuals;
 use quasistep_scene::Scene;
-use quasistep_solvers::Residuals;
 use std::path::Path;
 use testkit::scene;
 

@@ -2,7 +2,7 @@
 
 use clarabel::solver::SolverStatus;
 use quasistep::{Cone, Formulation, FrictionLaw, StepInput};
-use quasistep_solvers::DenseProgram;
+use testkit::dense_program::DenseProgram;
 use testkit::{SCENES, clarabel_oracle, scene};
 
 /// Number of steps checked in each scene, spread over its run. Clarabel takes at least 6 ms per

@@ -1,50 +1,30 @@
 //! Theorem 1 of Trinkle05 on the steps of scenes. A solution with exact friction is optimal for the
-//! convex program (29) at its own normal forces. Conversely, an optimum of (29) whose multipliers
-//! are these normal forces is a solution.
+//! convex program (29) at its own normal forces.
 //!
 //! With the box cone the convex program is (36), a linear program if nothing has mass or springs.
 //! With the diamond, the pyramid of Model-DLC, it is neither: the norm is replaced by the diamond's
 //! support function.
 //!
-//! Both directions are checked on every step, by optimality conditions that are evaluated
-//! independently from the program's data, and by the cost of an optimum that another solver finds:
-//!
-//! - the solution and its forces satisfy the optimality conditions of (29), and its cost equals
-//!   that of the optimum;
-//! - multipliers that are optimal at one optimum of a convex program are optimal at every other. So
-//!   the solution's own forces satisfy Coulomb's law at the optimum of the other solver, whatever
-//!   multipliers that solver found.
+//! The optimality conditions of (29) are evaluated on every step, independently of the solver, from
+//! the dense form of the program's data.
 
 use quasistep::{ContactReport, StepInput};
-use quasistep_solvers::{DenseProgram, FrictionProgram, LeastWork, Status};
+use quasistep_friction::FrictionProgram;
+use testkit::dense_program::DenseProgram;
 use testkit::scene;
 
-/// Acceptable error of the convex solver in a cost or in forces, as a share of their terms.
-const OPTIMAL: f64 = 1e-8;
-/// Acceptable difference between multipliers and normal forces to count as equal.
-const SAME: f64 = 1e-7;
-/// Acceptable error of the solution itself, as a share of a number's terms. Where these nearly
-/// cancel, it is a share of the largest force or speed.
+/// Acceptable error of the solution, as a share of a number's terms. Where these nearly cancel, it is
+/// a share of the largest force or speed.
 const TERMS: f64 = 1e-10;
 const LARGEST: f64 = 1e-12;
-/// Acceptable error at the other solver's optimum, as a share of the terms.
-const ANSWER: f64 = 1e-6;
-/// Rate (m/s) that is rounding of configurations of about a metre, over the step. The next constant
-/// is the rate that the other solver, which knows no unit of rates, leaves where nothing moves; it
-/// increases the cost of its optimum.
+/// Rate (m/s) that is rounding of configurations of about a metre, over the step.
 const STILL: f64 = 1e-14;
-const QUIET: f64 = 1e-12;
 
-/// Number of steps, and of steps in which the other solver's multipliers equalled the normal
-/// forces. They may differ where contacts share loads.
+/// Number of steps, and the largest violation of each condition over its tolerance.
 #[derive(Debug, Default)]
 struct Count {
     steps: usize,
-    same: usize,
-    /// Largest violation of each condition by the solution, over the tolerance.
     worst: [f64; 4],
-    /// Largest difference of the costs, over the tolerance: ours above, ours below.
-    costs: [f64; 2],
 }
 
 /// One contact: its rates and rows in units of friction, `(u_n, mu u_t)`.
@@ -151,7 +131,6 @@ fn conditions(
     x: &[f64],
     lambda: &[f64],
     lambda_n: &[f64],
-    [share, still]: [f64; 2],
 ) -> [f64; 4] {
     let qp = dense.qp();
     let n = qp.n;
@@ -162,9 +141,8 @@ fn conditions(
         .iter()
         .map(|c| c.J.iter().zip(&c.b).map(|(J, b)| dot(J, x) - b).collect())
         .collect();
-    let largest = share / TERMS * LARGEST;
     let speed = rates.iter().flatten().fold(0.0_f64, |m, u| m.max(u.abs()));
-    let slow = largest * speed + still;
+    let slow = LARGEST * speed + STILL;
     let (mut left, mut terms, mut column) = (vec![0.0; n], vec![0.0; n], vec![0.0_f64; n]);
     for j in 0..n {
         left[j] = dot(&qp.P[j * n..(j + 1) * n], x) + qp.c[j];
@@ -191,11 +169,11 @@ fn conditions(
             }
         }
         let w = &rates[i];
-        let rounding = |r: usize| share * (size(&contact.J[r], x) + contact.b[r].abs());
+        let rounding = |r: usize| TERMS * (size(&contact.J[r], x) + contact.b[r].abs());
         let gap = rounding(0) + slow;
-        let idle = largest * force;
+        let idle = LARGEST * force;
         worst[1] = worst[1].max(-w[0] / gap).max(-own[0] / idle.max(f64::MIN_POSITIVE));
-        let bound = share * lambda_n[i] + idle;
+        let bound = TERMS * lambda_n[i] + idle;
         worst[2] =
             worst[2].max(contact.outside(&hat[1..], lambda_n[i]) / bound.max(f64::MIN_POSITIVE));
         let h = contact.work(w);
@@ -208,14 +186,14 @@ fn conditions(
     }
     for j in 0..n {
         // a rate that is rounding causes a force that is rounding
-        let none = qp.P[j * n + j] * still;
-        let allowed = share * terms[j] + largest * column[j] * force + none;
+        let none = qp.P[j * n + j] * STILL;
+        let allowed = TERMS * terms[j] + LARGEST * column[j] * force + none;
         worst[0] = worst[0].max(left[j].abs() / allowed.max(f64::MIN_POSITIVE));
     }
     worst
 }
 
-fn both_ways(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
+fn check(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
     // the paper's program has one friction cone per contact
     let mut all = vec![("step.friction", "exact"), ("step.cone", cone)];
     if name == "planar_push" {
@@ -226,7 +204,7 @@ fn both_ways(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
     let mut work = scene.system.create_workspace();
     let mut state = scene.start.clone();
     let mut input = StepInput::default();
-    let (mut convex, mut dense) = (LeastWork::new(), DenseProgram::default());
+    let mut dense = DenseProgram::default();
     let mut count = Count::default();
     for index in 1..=scene.n_steps() {
         let at = format!("{name} {all:?}, step {index}");
@@ -238,38 +216,13 @@ fn both_ways(name: &str, cone: &str, changes: &[(&str, &str)]) -> Count {
         let contacts = contacts(p, &dense, cone, &near);
         let normals: Vec<usize> = (0..p.n_contacts()).map(|i| p.rows_of(i).start).collect();
         let lambda_n: Vec<f64> = normals.iter().map(|k| s.lambda[*k].max(0.0)).collect();
-        assert_eq!(convex.solve(p, &lambda_n), Status::Solved, "{at}");
         count.steps += 1;
 
-        // the solution is optimal with its own multipliers
-        let own = conditions(p, &dense, &contacts, &s.x, &s.lambda, &lambda_n, [TERMS, STILL]);
+        let own = conditions(p, &dense, &contacts, &s.x, &s.lambda, &lambda_n);
         let most = if (name, cone, index) == KNOWN_STEP { KNOWN_ERROR } else { 1.0 };
         assert!(own.iter().all(|v| *v <= most), "{at}: {own:?}");
         for (worst, v) in count.worst.iter_mut().zip(own) {
             *worst = worst.max(v);
-        }
-        // and its cost is the optimal one
-        let force = lambda_n.iter().fold(0.0_f64, |m, l| m.max(*l));
-        let speed = s.u.iter().chain(&s.x).fold(0.0_f64, |m, u| m.max(u.abs()));
-        let more = p.work(&s.x, &lambda_n) - convex.cost;
-        for (side, (more, still)) in [(more, STILL), (-more, QUIET)].into_iter().enumerate() {
-            let allowed = (force * (OPTIMAL * speed + still)).max(f64::MIN_POSITIVE);
-            assert!(more <= allowed, "{at}: the costs differ by {more:e}, {allowed:e} is allowed");
-            count.costs[side] = count.costs[side].max(more / allowed);
-        }
-
-        // the other optimum with the solution's forces as multipliers is a solution
-        let other =
-            conditions(p, &dense, &contacts, &convex.x, &s.lambda, &lambda_n, [ANSWER, QUIET]);
-        assert!(other.iter().all(|v| *v <= 1.0), "{at}: {other:?}");
-        let same = normals.iter().all(|k| (convex.lambda[*k] - s.lambda[*k]).abs() <= SAME * force);
-        if same {
-            // and with its own multipliers too, if these equal the normal forces
-            count.same += 1;
-            let n: Vec<f64> = normals.iter().map(|k| convex.lambda[*k].max(0.0)).collect();
-            let own =
-                conditions(p, &dense, &contacts, &convex.x, &convex.lambda, &n, [ANSWER, QUIET]);
-            assert!(own.iter().all(|v| *v <= 1.0), "{at}: {own:?}");
         }
     }
     eprintln!("{name}, {cone}: {count:?}");
@@ -287,10 +240,8 @@ fn round_cones_and_the_program_29() {
         ("door", ""),
     ] {
         let changes = [("step.duration", duration)];
-        let count = both_ways(name, "round", if duration.is_empty() { &[] } else { &changes });
+        let count = check(name, "round", if duration.is_empty() { &[] } else { &changes });
         assert!(count.steps > 0);
-        // a single fence and floor share no load
-        assert!(name != "fence_particle" || count.same == count.steps, "{count:?}");
     }
 }
 
@@ -301,25 +252,25 @@ fn the_particle_alone() {
         ("commands", "[{joint: fence.x, expr: 0.5 - 0.1*t}, {joint: fence.y, expr: t}]"),
         ("facts", "[]"),
     ];
-    let count = both_ways("fence_particle", "round", &far);
-    assert_eq!(count.same, count.steps);
+    let count = check("fence_particle", "round", &far);
+    assert!(count.steps > 0);
 }
 
 #[test]
 fn boxes_and_the_linear_program_36() {
     for name in ["fence_particle", "planar_push"] {
-        let count = both_ways(name, "box", &[]);
+        let count = check(name, "box", &[]);
         assert!(count.steps > 0);
     }
 }
 
 #[test]
 fn diamonds_and_a_program_of_their_own() {
-    let count = both_ways("fence_particle", "4", &[]);
+    let count = check("fence_particle", "4", &[]);
     assert!(count.steps > 0);
 }
 
-/// Both directions fail for perturbed forces and for a perturbed position.
+/// The conditions fail for perturbed forces and for a perturbed position.
 #[test]
 fn what_is_no_answer_is_told_apart() {
     let scene = scene("fence_particle", &[("step.friction", "exact"), ("step.cone", "round")]);
@@ -338,9 +289,7 @@ fn what_is_no_answer_is_told_apart() {
     let contacts = contacts(p, &dense, "round", &near);
     let lambda_n: Vec<f64> = (0..p.n_contacts()).map(|i| s.lambda[p.rows_of(i).start]).collect();
     let check = |x: &[f64], lambda: &[f64], lambda_n: &[f64]| {
-        conditions(p, &dense, &contacts, x, lambda, lambda_n, [TERMS, STILL])
-            .iter()
-            .all(|v| *v <= 1.0)
+        conditions(p, &dense, &contacts, x, lambda, lambda_n).iter().all(|v| *v <= 1.0)
     };
     assert!(check(&s.x, &s.lambda, &lambda_n));
     for k in 0..s.x.len() {

@@ -258,11 +258,11 @@ fn shells_can_complete() {
 fn strict_refuses_what_stands_in() {
     let out = Folder::new("stand_in");
     std::fs::create_dir_all(&out.0).unwrap();
-    let text = std::fs::read_to_string(root().join("scenes/planar_push.yml")).unwrap();
+    let text = std::fs::read_to_string(root().join("scenes/box_pivot.yml")).unwrap();
     let (text, _) = text.split_once("facts:").unwrap();
     let file = out.0.join("scene.yml");
     for (fallback, code) in [("undecided", 1), ("convex", 0)] {
-        let step = format!("step: {{work_limit: 1.0e5, fallback: {fallback}, ");
+        let step = format!("step: {{work_limit: 4.0e5, fallback: {fallback}, ");
         std::fs::write(&file, text.replace("step: {", &step)).unwrap();
         let run = ["run", file.to_str().unwrap(), "--strict", "-o", out.text()];
         let (said, errors) = ends(&quasistep(&run), code);

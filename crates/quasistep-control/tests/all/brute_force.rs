@@ -2,7 +2,7 @@
 //! reduction.
 
 use quasistep_control::{Mpc, MpcSettings, PlanStatus, Problem};
-use quasistep_solvers::{Qp, QpSolver, Rows, Settings, Solution, Status};
+use quasistep_qp::{Qp, QpSolver, Rows, Settings, Solution, Status};
 use testkit::random_lcs::{RandomProblem, random_problem};
 
 /// An affine function of `(u_0, gamma_1, u_1, …)`: coefficients and constant.

@@ -1,17 +1,17 @@
 //! Selection of a cloud's contact points.
 
-#![allow(clippy::inline_always)] // see `simd`
+#![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
 use super::choice::Choice;
 use super::field::Field;
 use super::frontier::Frontier;
 use super::search::{Farthest, Found, Nearest, search};
-#[cfg(target_arch = "x86_64")]
-use super::simd::Avx2;
-use super::simd::{Isa, Portable, Simd};
 use super::spread::{Patch, SAME};
 use super::tie::{Rivals, TIE, Within};
 use super::tree::Tree;
+#[cfg(target_arch = "x86_64")]
+use quasistep_linalg::simd::Avx2;
+use quasistep_linalg::simd::{Isa, Portable, Simd};
 
 /// Scratch memory of a selection; its contents do not affect results.
 #[derive(Debug, Default)]
@@ -52,8 +52,8 @@ impl Chooser {
             ) {
                 this.body::<Avx2, F>(tree, field, far, choice, limit);
             }
-            if isa == Isa::Avx2 {
-                // SAFETY: `Isa::Avx2` is only made by `detect`, on a machine that has both
+            if isa.is_avx2() {
+                // SAFETY: only `detect` makes such an `Isa`, on a machine that has both
                 #[allow(unsafe_code)]
                 return unsafe { avx2(self, tree, field, far, choice, limit) };
             }
@@ -243,7 +243,7 @@ mod tests {
             for X in poses() {
                 each_field(&cloud, &X, |choose| {
                     for choice in [Choice::Nearest { k: 5 }, Choice::Spread { k: 5 }] {
-                        choose(&mut chooser, Isa::Portable, choice);
+                        choose(&mut chooser, Isa::PORTABLE, choice);
                         let plain = chooser.found.clone();
                         choose(&mut chooser, Isa::detect(), choice);
                         assert_eq!(plain.len(), chooser.found.len());

@@ -5,10 +5,10 @@ use super::field::{BallField, Motion, PlaneField};
 use super::field_of_shape::{BOX, CAPSULE, CYLINDER, EllipsoidField, MirrorField, PolytopeField};
 use super::memory::CloudMemory;
 use super::points::PointCloud;
-use super::simd::Isa;
 use crate::distance::{ContactPoint, Distance};
 use crate::point::surface;
 use crate::shape::{Pair, Shape};
+use quasistep_linalg::simd::Isa;
 use quasistep_math::{Pose, Vec3};
 
 impl CloudMemory {

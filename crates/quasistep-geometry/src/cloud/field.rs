@@ -1,9 +1,9 @@
 //! Signed distance to a shape's surface as a field in the frame of a cloud's tree. Evaluated for
 //! four points at once; bounded from below for four boxes at once.
 
-#![allow(clippy::inline_always)] // see `simd`
+#![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
-use super::simd::Simd;
+use quasistep_linalg::simd::Simd;
 use quasistep_math::{Pose, Vec3};
 
 /// Signed distance field against which a cloud's points are measured. Points are relative to the

@@ -1,12 +1,12 @@
 //! Signed distance fields of the convex shapes.
 
-#![allow(clippy::inline_always)] // see `simd`
+#![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
 use super::field::{Field, Motion, farthest_corner, nearest_corner};
-use super::simd::{LANES, Simd};
 use crate::point::{Surface, surface};
 use crate::polytope::Polytope;
 use crate::shape::Shape;
+use quasistep_linalg::simd::{LANES, Simd};
 use quasistep_math::Vec3;
 
 /// Outward unit normal at the surface point of the shape nearest to `p`. Both are in the tree's

@@ -6,13 +6,13 @@
 //! bound exceeds the best gain so far are evaluated again. Boxes are opened once, and leaves keep
 //! their points' coordinates in the contact plane.
 
-#![allow(clippy::inline_always)] // see `simd`
+#![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
 use super::field::Field;
 use super::search::{Found, boxes, vector};
-use super::simd::{LANES, Lane, Simd};
 use super::spread::Patch;
 use super::tree::{LEAF, Leaf, Tree};
+use quasistep_linalg::simd::{LANES, Lane, Simd};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 

@@ -10,7 +10,6 @@ pub(crate) mod memory;
 mod pair;
 pub(crate) mod points;
 mod search;
-mod simd;
 mod spread;
 mod tie;
 mod tree;

@@ -7,16 +7,16 @@
 //!
 //! Points without normals have no inside. Their distance is that of two points, less the radii.
 
-#![allow(clippy::inline_always)] // see `simd`
+#![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
 use super::choice::Choice;
 use super::field::{Field, Motion};
 use super::memory::{CloudMemory, Meeting};
 use super::points::PointCloud;
 use super::search::{Found, neighbours};
-use super::simd::{Isa, LANES, Simd};
 use crate::distance::ContactPoint;
 use crate::shape::Pair;
+use quasistep_linalg::simd::{Isa, LANES, Simd};
 use quasistep_math::{Pose, Vec3};
 
 /// Cosine of the angle between normals of neighbours above which there is no edge between them:

@@ -3,9 +3,9 @@
 use super::choice::Choice;
 use super::choose::Chooser;
 use super::field::{BallField, PlaneField};
-use super::simd::Isa;
 use super::tree::Tree;
 use crate::broad_phase::Aabb;
+use quasistep_linalg::simd::Isa;
 use quasistep_math::{Pose, Vec3};
 
 /// Points of a rigid body as a scanner measures them: no mesh, no convex decomposition.

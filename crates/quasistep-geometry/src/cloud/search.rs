@@ -1,12 +1,10 @@
 //! Best-first search of a cloud's tree for points with the largest gain.
 
-#![allow(clippy::inline_always)] // see `simd`
+#![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
 use super::field::{BallField, Field};
-#[cfg(target_arch = "x86_64")]
-use super::simd::Avx2;
-use super::simd::{Isa, LANES, Portable, Simd};
 use super::tree::{LEAF, Leaf, Quad, Tree};
+use quasistep_linalg::simd::{LANES, Simd, kernel};
 use quasistep_math::Vec3;
 
 /// A point found by a search.
@@ -229,29 +227,14 @@ impl Neighbours {
     }
 }
 
-/// The points nearest to `q`, which is relative to the tree's origin.
-pub(crate) fn neighbours(isa: Isa, tree: &Tree, q: Vec3) -> Neighbours {
-    #[inline(always)]
-    fn body<S: Simd>(tree: &Tree, q: Vec3) -> Neighbours {
+kernel! {
+    /// The points nearest to `q`, which is relative to the tree's origin.
+    neighbours(tree: &Tree, q: Vec3) -> Neighbours {
         let none = Found { slot: 0, phi: f64::INFINITY };
         let mut near = Neighbours { n: 0, found: [none; NEIGHBOURS] };
         search::<S, _, _>(tree, &BallField { centre: q, radius: 0.0 }, &mut near);
         near
     }
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2,fma")]
-        fn avx2(tree: &Tree, q: Vec3) -> Neighbours {
-            body::<Avx2>(tree, q)
-        }
-        if isa == Isa::Avx2 {
-            // SAFETY: `Isa::Avx2` is only made by `detect`, on a machine that has both
-            #[allow(unsafe_code)]
-            return unsafe { avx2(tree, q) };
-        }
-    }
-    let _ = isa;
-    body::<Portable>(tree, q)
 }
 
 impl Goal for Neighbours {

@@ -20,9 +20,9 @@
 //! contact plane. For example, the far side of a finger in a handle is as far away as the finger is
 //! thick.
 
-#![allow(clippy::inline_always)] // see `simd`
+#![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
-use super::simd::{LANES, Portable, Simd};
+use quasistep_linalg::simd::{LANES, Portable, Simd};
 use quasistep_math::Vec3;
 
 /// Distances that differ by less than this count as equal, in m.

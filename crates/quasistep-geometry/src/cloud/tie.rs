@@ -1,10 +1,10 @@
 //! Tie detection: would a tiny motion change the selected points?
 
-#![allow(clippy::inline_always)] // see `simd`
+#![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
 use super::search::{Found, Goal};
-use super::simd::Simd;
 use super::spread::Patch;
+use quasistep_linalg::simd::Simd;
 
 /// Motion of points relative to the surface that must not change the selection, in m.
 pub(crate) const TIE: f64 = 1e-8;

@@ -4,7 +4,7 @@
 //! Boxes are stored in groups of four, so that one instruction tests all children of a node. There
 //! are no pointers: child `i` of node `j` is number `4 j + i` of the level below.
 
-use super::simd::{LANES, Lane};
+use quasistep_linalg::simd::{LANES, Lane};
 use quasistep_math::Vec3;
 
 /// Number of points in a leaf.

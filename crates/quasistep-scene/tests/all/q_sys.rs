@@ -4,8 +4,8 @@
 use crate::common::{Folder, expect};
 use quasistep::{Cone, Formulation, Inertia, Role, Rotations, StepInput, TangentAxes};
 use quasistep_math::{Mat3, Quat, Vec3};
+use quasistep_qp::{Qp, Rows};
 use quasistep_scene::Scene;
-use quasistep_solvers::{Qp, Rows};
 use std::f64::consts::TAU;
 
 const H: f64 = 0.1;

@@ -16,9 +16,9 @@ use crate::params::StepParams;
 use crate::report::{ConstraintReport, StepReport};
 use crate::scan::Scan;
 use crate::system::{Role, System};
+use quasistep_cone::Saturation;
 use quasistep_math::Vec3;
 use quasistep_model::Kinematics;
-use quasistep_solvers::Saturation;
 
 /// A row counts as dependent if elimination leaves at most this share of its largest entry.
 const ROUNDING: f64 = 1e-9;

@@ -11,8 +11,8 @@ use super::change::{InputChange, OutputChange, or_zero, reset};
 use super::kinds::DerivativeError;
 use super::prepared::Derivatives;
 use crate::system::System;
+use quasistep_cone::ChangeAt;
 use quasistep_model::{SpatialForce, Twist};
-use quasistep_solvers::ChangeAt;
 
 impl Derivatives {
     /// Jacobian-vector product: the change of the outputs for a small `change` of the inputs.

@@ -11,9 +11,9 @@
 
 use crate::constraint::Reduction;
 use crate::held::Held;
+use quasistep_cone::ConeProgram;
 use quasistep_math::Vec3;
 use quasistep_model::{SpatialForce, Twist, left_jacobian_inverse};
-use quasistep_solvers::ConeProgram;
 
 /// A constraint between two frames or between joints, at the solution.
 #[derive(Clone, Debug)]

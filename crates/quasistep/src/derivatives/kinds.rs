@@ -1,7 +1,7 @@
 //! Kinds of derivatives, kinks at which a step has no two-sided derivative, and errors.
 
 use crate::error::StepError;
-use quasistep_solvers::{Kinks, SensitivityError};
+use quasistep_cone::{Kinks, SensitivityError};
 
 /// Kind of derivative.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::trees::Trees;
 use crate::system::System;
+use quasistep_cone::Responses;
 use quasistep_model::Twist;
-use quasistep_solvers::Responses;
 
 /// Index of a contact without effect.
 pub(super) const IDLE: usize = usize::MAX;

@@ -45,4 +45,4 @@ pub use change::{InputChange, OutputChange};
 pub use kinds::{DerivativeError, Mode, StepKinks};
 pub use matrix::StateRows;
 pub use prepared::Derivatives;
-pub use quasistep_solvers::Kinks;
+pub use quasistep_cone::Kinks;

@@ -11,10 +11,10 @@ use crate::params::Rotations;
 use crate::report::StepReport;
 use crate::system::System;
 use crate::workspace::Workspace;
+use quasistep_cone::{ConeProgram, Relaxed, Sensitivity};
 use quasistep_geometry::ContactMotion;
 use quasistep_math::Vec3;
 use quasistep_model::{BodyVelocityForce, LoadAt, SpatialForce, Twist};
-use quasistep_solvers::{ConeProgram, Relaxed, Sensitivity};
 use std::ops::Range;
 
 /// A value within this distance of a bound, relative to the larger of both, counts as at the bound.

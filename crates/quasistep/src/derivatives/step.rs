@@ -12,6 +12,7 @@ use crate::state::{State, StepInput};
 use crate::step::Request;
 use crate::system::{Role, System};
 use crate::workspace::{Pressing, StartFrom, Workspace};
+use quasistep_friction::CoulombSensitivity;
 use quasistep_model::Twist;
 
 impl System {

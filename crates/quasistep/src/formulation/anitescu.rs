@@ -24,7 +24,7 @@ use crate::formulation::problem::{Posed, Problem, REST};
 use crate::formulation::recover::Answer;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
-use quasistep_solvers::{ConeSolver, Reason, Settings, Solution, Status, WarmStart};
+use quasistep_cone::{ConeSolver, Reason, Settings, Solution, Status, WarmStart};
 
 /// Memory of the formulation: solver, solution and warm start.
 #[derive(Debug, Default)]

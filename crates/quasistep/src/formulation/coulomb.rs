@@ -24,7 +24,7 @@ use crate::formulation::problem::{Posed, Problem, REST};
 use crate::formulation::recover::Answer;
 use crate::report::{StepMethod, StepReport};
 use crate::state::WarmRow;
-use quasistep_solvers::{
+use quasistep_friction::{
     CoulombSettings, CoulombSolution, CoulombSolver, CoulombWarm, Outcome, Reason, Refutation,
 };
 

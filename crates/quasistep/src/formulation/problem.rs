@@ -13,8 +13,9 @@ use crate::params::{Inertia, StepParams};
 use crate::row::RowKey;
 use crate::state::WarmRow;
 use crate::system::{DampingOn, Role, System};
+use quasistep_cone as solvers;
+use quasistep_cone::{ConeMut, ConeProgram, Saturation};
 use quasistep_model::Kinematics;
-use quasistep_solvers::{self as solvers, ConeMut, ConeProgram, Saturation};
 
 /// Inputs of the assembly: rows of stage 3 and loads at one configuration of the step.
 #[derive(Clone, Copy)]

@@ -1,9 +1,9 @@
 //! The solvers' program for either friction law.
 
 use crate::formulation::FrictionLaw;
-use quasistep_solvers::{
-    self as solvers, ConeMut, ConeProgram, Friction, FrictionProgram, Saturation,
-};
+use quasistep_cone as solvers;
+use quasistep_cone::{ConeMut, ConeProgram, Saturation};
+use quasistep_friction::{Friction, FrictionProgram};
 use std::ops::Range;
 
 /// The solvers' program of one friction law: blocks of variables with a cost, and contacts over

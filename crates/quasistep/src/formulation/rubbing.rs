@@ -18,7 +18,7 @@ use crate::formulation::program::Program;
 use crate::load::Load;
 use crate::row::RowKey;
 use crate::system::System;
-use quasistep_solvers as solvers;
+use quasistep_cone as solvers;
 
 /// Offset of `edge` in the keys of rows along a contact's tangents. Their multipliers may have
 /// either sign.

@@ -20,7 +20,7 @@ use crate::system::{Role, System};
 use crate::timer::Timer;
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{Frame, JointKind, Model, WORLD};
-use quasistep_solvers::{Qp, QpSolver, Rows, Settings, Solution, Status};
+use quasistep_qp::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
 /// Largest number of steps of one attempt. An attempt that starts near a solution takes 5 to 20.
 const MOST_STEPS: u32 = 80;

@@ -417,7 +417,7 @@ fn derivatives_by_compliance_are_those_of_differences() {
             let (change, step): (_, f64) = if by_compliance {
                 let of_floor = |g: u32| if g == 0 { 1.0 } else { 0.0 };
                 let compliance = d.report().contacts.iter().map(|c| of_floor(c.geom_a)).collect();
-                (InputChange { compliance, ..InputChange::default() }, 1e-9)
+                (InputChange { compliance, ..InputChange::default() }, 4e-9)
             } else {
                 (InputChange { time_step: 1.0, ..InputChange::default() }, 2e-5)
             };

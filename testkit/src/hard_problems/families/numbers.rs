@@ -3,7 +3,7 @@
 use super::super::{Contact, HardProblem, Random};
 use super::geometry::{Motion, UP};
 use super::world::World;
-use quasistep_solvers::Saturation;
+use quasistep_cone::Saturation;
 
 pub(super) fn cross_scales(p: &mut HardProblem, random: &mut Random) {
     let decades = random.pick(&[1.0, 3.0, 6.0]);

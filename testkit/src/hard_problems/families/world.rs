@@ -3,7 +3,7 @@
 use super::super::{Contact, HardProblem, Random};
 use super::Family;
 use super::geometry::{Face, Friction, Motion, Surface, UP, Vector, along, tangents, unit};
-use quasistep_solvers::Saturation;
+use quasistep_cone::Saturation;
 use std::f64::consts::TAU;
 
 /// A problem under construction.
