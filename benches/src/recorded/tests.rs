@@ -55,3 +55,11 @@ fn piles_without_mass_fall_and_the_proof_is_quick() {
         }
     }
 }
+
+#[test]
+fn scenes_give_programs_with_contacts() {
+    let programs = super::scene_problems("planar_push", 10);
+    assert!(programs.len() > 5, "{} programs", programs.len());
+    let with_contacts = programs.iter().filter(|p| p.n > 0 && !p.cones.is_empty()).count();
+    assert!(2 * with_contacts > programs.len(), "{with_contacts} of {}", programs.len());
+}

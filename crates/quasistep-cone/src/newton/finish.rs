@@ -75,7 +75,7 @@ impl Newton {
                     self.w[i] = if self.lambda[i] > 0.0 { 1.0 } else { 0.0 };
                 }
             }
-            if !self.factor(work, rho, 0.0) {
+            if !self.factor(work, rho) {
                 return false;
             }
         }

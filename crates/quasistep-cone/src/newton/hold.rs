@@ -109,7 +109,7 @@ impl Newton {
             if same {
                 return true;
             }
-            if !self.factor(work, rho, 0.0) {
+            if !self.factor(work, rho) {
                 return false;
             }
         }
@@ -194,7 +194,7 @@ impl Newton {
                 return Some((now, step));
             }
             last = if leaves.is_some() { f64::INFINITY } else { square };
-            if leaves.is_some() && !self.factor(work, rho, 0.0) {
+            if leaves.is_some() && !self.factor(work, rho) {
                 return None;
             }
         }
@@ -260,7 +260,7 @@ impl Newton {
             self.saved_w[span.clone()].copy_from_slice(&self.w[span]);
         }
         for round in 0..NORM_ROUNDS {
-            if round > 0 && !self.factor(work, rho, 0.0) {
+            if round > 0 && !self.factor(work, rho) {
                 break;
             }
             let balanced = self.least_squares(work, force);

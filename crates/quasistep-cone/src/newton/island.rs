@@ -5,13 +5,13 @@ use super::{Newton, Start};
 use crate::kernels::{self, lanes, lanes_mut};
 use crate::second_order;
 use crate::tolerances::ROUNDING;
-use crate::tolerances::newton_of_cones::TURN;
+use crate::tolerances::newton_of_cones::{SHIFT, TURN};
 use quasistep_linalg::simd::{LANES, padded};
 
 impl Newton {
-    /// Largest diagonal entry of the cost, and whether some diagonal entry is zero or negligible
-    /// relative to it.
-    pub(super) fn scale(&self, work: &Work<'_>) -> (f64, bool) {
+    /// Largest diagonal entry of the cost. Sets the weight of the proximal term: positive if some
+    /// diagonal entry is zero or negligible relative to the largest.
+    pub(super) fn scale(&mut self, work: &Work<'_>) -> f64 {
         let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
         for panel in work.panels {
             let block = &work.p.blocks[panel.block as usize];
@@ -26,7 +26,9 @@ impl Newton {
                 least = least.min(d);
             }
         }
-        if largest > 0.0 { (largest, least <= ROUNDING * largest) } else { (1.0, true) }
+        let scale = if largest > 0.0 { largest } else { 1.0 };
+        self.shift = if least <= ROUNDING * largest { SHIFT * scale } else { 0.0 };
+        scale
     }
 
     /// Sets `w`, `D` and the starting point.

@@ -129,6 +129,8 @@ pub(crate) struct Newton {
     /// Largest number of consecutive short steps of a minimisation; `crawled` counts them.
     pub patience: u32,
     pub effort: Effort,
+    /// Weight of the proximal term; zero if every variable has a cost.
+    shift: f64,
     crawled: u32,
     /// Number of rows that changed sides in the last step. `strays` is true if there were more than
     /// in the step before.
@@ -221,10 +223,9 @@ impl Newton {
         max_iterations: u32,
     ) -> End {
         let work = Work::new(isa, p, s, island);
-        let (scale, singular) = self.scale(&work);
-        let round = work.round;
+        let scale = self.scale(&work);
+        let (round, singular) = (work.round, self.shift > 0.0);
         let rho = if singular { penalty.min(PENALTY_SHIFTED) } else { penalty } * scale;
-        let shift = if singular { SHIFT * scale } else { 0.0 };
         let warm = !matches!(start, Start::Cold);
         self.start(&work, start, scale, rho);
         let (speed, natural) = (work.speed(), work.force() / scale);
@@ -240,7 +241,7 @@ impl Newton {
         let mut few = FEW.min(budget);
         budget -= few;
         let first = rho * stages[stages.len() - 1];
-        let converged = warm && self.minimise(&work, first, shift, true, &mut few);
+        let converged = warm && self.minimise(&work, first, true, &mut few);
         budget += few;
         if converged {
             stages = &[];
@@ -249,17 +250,17 @@ impl Newton {
         }
         for (k, stage) in stages.iter().enumerate() {
             self.project(&work, stage * rho);
-            if !self.minimise(&work, stage * rho, shift, k > 0, &mut budget) {
+            if !self.minimise(&work, stage * rho, k > 0, &mut budget) {
                 return End::GaveUp;
             }
         }
-        if !(singular || round) {
+        if !round {
             if self.finish(&work, first, speed, natural) {
                 return End::Solved;
             }
             self.z.iter_mut().for_each(|z| *z = 0.0);
             self.project(&work, rho);
-            if !self.minimise(&work, rho, shift, false, &mut budget) {
+            if !self.minimise(&work, rho, false, &mut budget) {
                 return End::GaveUp;
             }
         }
@@ -280,8 +281,7 @@ impl Newton {
             if exact && still || near {
                 let slack = (CONTACT_TOUCHING * speed.max(x_size)).max(TOUCHING_AT_REST * natural);
                 let [(penalty, balanced), _] = PENALTIES_ROUND;
-                if round && !self.finish_at_penalty(&work, penalty * scale, shift, slack, balanced)
-                {
+                if round && !self.finish_at_penalty(&work, penalty * scale, slack, balanced) {
                     return End::GaveUp;
                 }
                 return End::Solved;
@@ -290,7 +290,7 @@ impl Newton {
                 self.take_multipliers(p, group, stuck);
             }
             self.take_center(&work);
-            if !self.refine(&work, rho, shift, &mut budget) {
+            if !self.refine(&work, rho, &mut budget) {
                 return End::GaveUp;
             }
         }
@@ -384,10 +384,10 @@ impl Newton {
             scale = J.iter().fold(scale, |m, v| m.max(v * v));
         }
         self.start(&work, Start::Cold, 1.0, 1.0);
-        self.reference = work.speed();
+        (self.reference, self.shift) = (work.speed(), SHIFT * scale);
         let mut budget = max_iterations;
         for _ in 0..ROUNDS {
-            if !self.minimise(&work, 1.0, SHIFT * scale, false, &mut budget)
+            if !self.minimise(&work, 1.0, false, &mut budget)
                 || self.moved(&work) <= SPEED_ROUNDING * self.x_size(&work)
             {
                 break;

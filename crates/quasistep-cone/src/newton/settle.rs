@@ -9,7 +9,7 @@ use crate::kernels::{self, Isa};
 use crate::program::ConeProgram;
 use crate::structure::{Island, Structure};
 use crate::tolerances::newton_of_cones::{
-    PENALTIES_ROUND, PENALTY, SHIFT, SOFTER, TOUCHING_AT_REST, WORTH_A_ROUND,
+    PENALTIES_ROUND, PENALTY, SOFTER, TOUCHING_AT_REST, WORTH_A_ROUND,
 };
 use crate::tolerances::{CONTACT_TOUCHING, ROUNDING, SPEED_ROUNDING};
 
@@ -26,13 +26,7 @@ impl Newton {
     /// Last steps where round cones slide. Their slack is not zero, so their force contains `rho`
     /// times its rounding. A small penalty makes that part small, and the solution does not depend
     /// on the penalty. A larger penalty converges where the small one diverges.
-    pub(super) fn finish_round_cones(
-        &mut self,
-        work: &Work<'_>,
-        scale: f64,
-        shift: f64,
-        slack: f64,
-    ) -> bool {
+    pub(super) fn finish_round_cones(&mut self, work: &Work<'_>, scale: f64, slack: f64) -> bool {
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
             self.saved_x[at.clone()].copy_from_slice(&self.x[at]);
@@ -41,7 +35,7 @@ impl Newton {
             self.saved_z[all.clone()].copy_from_slice(&self.lambda[all]);
         }
         for (penalty, balanced) in PENALTIES_ROUND {
-            if self.finish_at_penalty(work, penalty * scale, shift, slack, balanced) {
+            if self.finish_at_penalty(work, penalty * scale, slack, balanced) {
                 return true;
             }
             for panel in work.panels {
@@ -60,7 +54,6 @@ impl Newton {
         &mut self,
         work: &Work<'_>,
         rho: f64,
-        shift: f64,
         slack: f64,
         balanced: f64,
     ) -> bool {
@@ -73,11 +66,11 @@ impl Newton {
                 }
             }
             self.project(work, rho);
-            if !self.factor(work, rho, shift) || !self.step(work, rho, shift, true).1 {
+            if !self.factor(work, rho) || !self.step(work, rho, true).1 {
                 return false;
             }
             let error = self.error(work, rho);
-            if error <= slack && self.imbalance(work, shift) <= balanced * size {
+            if error <= slack && self.imbalance(work) <= balanced * size {
                 return true;
             }
         }
@@ -99,7 +92,7 @@ impl Newton {
         share: f64,
     ) -> bool {
         let work = Work::new(isa, p, s, island);
-        let (scale, singular) = self.scale(&work);
+        let scale = self.scale(&work);
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
             self.x[at.clone()].copy_from_slice(&x[at]);
@@ -112,14 +105,13 @@ impl Newton {
         let speed = work.speed();
         let slack = (CONTACT_TOUCHING * speed.max(self.x_size(&work)))
             .max(TOUCHING_AT_REST * work.force() / scale);
-        let shift = if singular { SHIFT * scale } else { 0.0 };
-        self.finish_round_cones(&work, scale, shift, share * slack)
-            || self.multiply(&work, PENALTIES_ROUND[0].0 * scale, shift, share * slack)
+        self.finish_round_cones(&work, scale, share * slack)
+            || self.multiply(&work, PENALTIES_ROUND[0].0 * scale, share * slack)
     }
 
     /// Method of multipliers with a small penalty and a full minimisation in each round. It is
     /// slower than single steps, but does not diverge.
-    pub(super) fn multiply(&mut self, work: &Work<'_>, rho: f64, shift: f64, slack: f64) -> bool {
+    pub(super) fn multiply(&mut self, work: &Work<'_>, rho: f64, slack: f64) -> bool {
         let mut budget = MULTIPLY_ITERATIONS;
         for _ in 0..ROUNDS {
             let mut size = work.force();
@@ -131,11 +123,10 @@ impl Newton {
             }
             self.take_center(work);
             self.project(work, rho);
-            if !self.minimise(work, rho, shift, false, &mut budget) {
+            if !self.minimise(work, rho, false, &mut budget) {
                 return false;
             }
-            if self.error(work, rho) <= slack
-                && self.imbalance(work, shift) <= PENALTIES_ROUND[0].1 * size
+            if self.error(work, rho) <= slack && self.imbalance(work) <= PENALTIES_ROUND[0].1 * size
             {
                 return true;
             }
@@ -143,14 +134,8 @@ impl Newton {
         false
     }
 
-    /// Whether [`crossover`](Self::crossover) applies to an island: no round cones, and a cost for
-    /// every variable.
-    pub fn can_cross(&self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
-        let work = Work::new(isa, p, s, island);
-        !work.round && !self.scale(&work).1
-    }
-
-    /// Crossover from a point inside the cones, in padded layout, to a solution on an active set.
+    /// Crossover from a point inside the cones, in padded layout, to a solution on an active set of
+    /// an island without round cones.
     /// It tries the active set predicted at the point, then at most `sets` others near it. Returns
     /// false if none of them is optimal.
     #[allow(clippy::too_many_arguments)] // called from one place that lists all arguments
@@ -164,7 +149,7 @@ impl Newton {
         sets: u32,
     ) -> bool {
         let work = Work::new(isa, p, s, island);
-        let (scale, _) = self.scale(&work);
+        let scale = self.scale(&work);
         let rho = PENALTY * scale;
         self.start(&work, start, scale, rho);
         self.crossover_from(&work, SOFTER[1] * rho, work.speed(), work.force() / scale, sets)
@@ -267,7 +252,7 @@ impl Newton {
         for span in work.spans() {
             self.lambda[span].fill(0.0);
         }
-        self.factor(work, rho, 0.0)
+        self.factor(work, rho)
     }
 
     /// Updates which Huber terms are at their limits; returns true if none changed.

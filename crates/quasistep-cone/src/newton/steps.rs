@@ -19,20 +19,19 @@ impl Newton {
         &mut self,
         work: &Work<'_>,
         rho: f64,
-        shift: f64,
         linear: bool,
         budget: &mut u32,
     ) -> bool {
         let mut linear = linear;
         loop {
-            if *budget == 0 || !self.factor(work, rho, shift) {
+            if *budget == 0 || !self.factor(work, rho) {
                 return false;
             }
             *budget -= 1;
             if linear {
                 self.lambda_linear(work, rho);
             }
-            let (converged, sane) = self.step(work, rho, shift, linear);
+            let (converged, sane) = self.step(work, rho, linear);
             if !sane {
                 return false;
             }
@@ -45,19 +44,13 @@ impl Newton {
 
     /// Minimises for updated multipliers `z`, with the current factor while the active set does not
     /// change.
-    pub(super) fn refine(
-        &mut self,
-        work: &Work<'_>,
-        rho: f64,
-        shift: f64,
-        budget: &mut u32,
-    ) -> bool {
+    pub(super) fn refine(&mut self, work: &Work<'_>, rho: f64, budget: &mut u32) -> bool {
         self.lambda_linear(work, rho);
-        let (converged, sane) = self.step(work, rho, shift, true);
+        let (converged, sane) = self.step(work, rho, true);
         if !sane {
             return false;
         }
-        converged || self.minimise(work, rho, shift, false, budget)
+        converged || self.minimise(work, rho, false, budget)
     }
 
     /// One Newton step with the current factor.
@@ -65,18 +58,12 @@ impl Newton {
     /// Returns two flags. The first is true if the active set did not change in a full step, so
     /// that the minimum is reached. The second is true if another step may reach it: all numbers
     /// are finite, and steps are not too short.
-    pub(super) fn step(
-        &mut self,
-        work: &Work<'_>,
-        rho: f64,
-        shift: f64,
-        whole: bool,
-    ) -> (bool, bool) {
+    pub(super) fn step(&mut self, work: &Work<'_>, rho: f64, whole: bool) -> (bool, bool) {
         self.iterations += 1;
         if !self.budget.spend(work.counts.solve + 4 * work.counts.rows) {
             return (false, false);
         }
-        self.smooth_gradient(work, shift);
+        self.smooth_gradient(work, self.shift);
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
             self.d[at.clone()].copy_from_slice(&self.smooth[at]);
@@ -105,7 +92,7 @@ impl Newton {
         let moves = kernels::largest(work.isa, work.panels, &self.d);
         let whole =
             whole || slope.abs() <= SLOPE_ROUNDING * terms || moves <= NO_STEP * self.reference;
-        let tau = if whole { 1.0 } else { self.line_search(work, rho, shift, slope) };
+        let tau = if whole { 1.0 } else { self.line_search(work, rho, slope) };
         self.crawled = if tau < CRAWL { self.crawled + 1 } else { 0 };
         if self.crawled > self.patience {
             return (false, false);
@@ -127,8 +114,8 @@ impl Newton {
     }
 
     /// Stationarity residual: largest entry of `P x + c + ∇huber − Jᵀ Eᵀ lambda`.
-    pub(super) fn imbalance(&mut self, work: &Work<'_>, shift: f64) -> f64 {
-        self.smooth_gradient(work, shift);
+    pub(super) fn imbalance(&mut self, work: &Work<'_>) -> f64 {
+        self.smooth_gradient(work, self.shift);
         for panel in work.panels {
             let at = panel.x_at as usize..(panel.x_at + panel.dim) as usize;
             self.d[at.clone()].copy_from_slice(&self.smooth[at]);
@@ -155,20 +142,20 @@ impl Newton {
 
     /// Assembles and factorises `P + rho Jᵀ Eᵀ D E J`. If few edges changed sides, only the blocks
     /// that they affect are updated.
-    pub(super) fn factor(&mut self, work: &Work<'_>, rho: f64, shift: f64) -> bool {
+    pub(super) fn factor(&mut self, work: &Work<'_>, rho: f64) -> bool {
         self.factors += 1;
         if !self.budget.spend(work.counts.factor) {
             self.assembled = None;
             return false;
         }
-        let stands_for = Some(Kept { island: work.range.0, rho, shift });
+        let stands_for = Some(Kept { island: work.range.0, rho, shift: self.shift });
         let again =
             !work.round && self.assembled == stands_for && self.kept_limited == self.limited;
         self.assembled = None;
         let factored = if again && self.kept && self.kept_changes < KEPT_CHANGES {
             self.factor_changes(work, rho)
         } else {
-            self.factor_all(work, rho, shift, again)
+            self.factor_all(work, rho, again)
         };
         if factored {
             self.assembled = stands_for;
@@ -178,10 +165,10 @@ impl Newton {
 
     /// Assembles and factorises the whole matrix. A copy is kept only if rows changed `again`,
     /// because most warm starts need one factor.
-    fn factor_all(&mut self, work: &Work<'_>, rho: f64, shift: f64, again: bool) -> bool {
-        let Self { kept_H, H, limited, .. } = self;
+    fn factor_all(&mut self, work: &Work<'_>, rho: f64, again: bool) -> bool {
+        let Self { kept_H, H, limited, shift, .. } = self;
         let to = if again { &mut *kept_H } else { &mut *H };
-        kernels::start_hessian(work.isa, work.p, work.panels, shift, to);
+        kernels::start_hessian(work.isa, work.p, work.panels, *shift, to);
         for (k, spring) in work.p.saturations.iter().enumerate() {
             if work.has(self.spring_panel[k]) && !limited[k] {
                 let panel = &work.s.panels[self.spring_panel[k] as usize];
@@ -266,13 +253,13 @@ impl Newton {
     }
 
     /// Exact line search: step length along `d` at which the slope of the cost is nearly zero.
-    pub(super) fn line_search(&mut self, work: &Work<'_>, rho: f64, shift: f64, slope: f64) -> f64 {
+    pub(super) fn line_search(&mut self, work: &Work<'_>, rho: f64, slope: f64) -> f64 {
         kernels::cost_times(work.isa, work.p, work.panels, &self.d, &mut self.Pd);
         let (mut linear, mut quadratic) = (0.0, 0.0);
         for panel in work.panels {
             for i in panel.x_at as usize..(panel.x_at + panel.dim) as usize {
                 linear += self.smooth[i] * self.d[i];
-                quadratic += self.d[i] * (self.Pd[i] + shift * self.d[i]);
+                quadratic += self.d[i] * (self.Pd[i] + self.shift * self.d[i]);
             }
         }
         // slope of the augmented Lagrangian at tau, and its derivative

@@ -34,15 +34,19 @@ impl ConeSolver {
     /// Newton's method, from the warm start if there is one.
     pub(super) fn first_newton(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
         let most = (case.brief && case.warm.is_none()).then_some(FIRST_ITERATIONS);
-        let found =
-            self.newton(case.program, case.warm, most, out) && self.accept(case.program, out);
+        let effort = if case.warm.is_some() { Effort::Guess } else { Effort::Normal };
+        let found = self.newton(case.program, case.warm, most, effort, out)
+            && self.accept(case.program, out);
         out.dual_is_smallest_norm |= found;
         found
     }
 
-    /// Newton's method from a cold start, after a warm start or fewer iterations failed.
+    /// Newton's method from a cold start, with a search for another active set where multiplier
+    /// updates converge slowly.
     pub(super) fn cold_newton(&mut self, case: &Case<'_>, out: &mut Solution) -> bool {
-        if !(self.newton(case.program, None, None, out) && self.accept(case.program, out)) {
+        if !(self.newton(case.program, None, None, Effort::Insist, out)
+            && self.accept(case.program, out))
+        {
             return false;
         }
         let warm = case.warm.is_some();
@@ -58,6 +62,7 @@ impl ConeSolver {
         program: &ConeProgram,
         warm: Option<WarmStart<'_>>,
         most: Option<u32>,
+        effort: Effort,
         out: &mut Solution,
     ) -> bool {
         let Self { isa, structure, newton, .. } = self;
@@ -76,7 +81,7 @@ impl ConeSolver {
             };
             newton.clear(structure, island);
             newton.patience = if many { PATIENCE } else { u32::MAX };
-            newton.effort = if warm.is_some() { Effort::Guess } else { Effort::Normal };
+            newton.effort = effort;
             let end = newton.solve(*isa, program, structure, island, start, PENALTY, iterations);
             newton.patience = u32::MAX;
             newton.effort = Effort::Normal;

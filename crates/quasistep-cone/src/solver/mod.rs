@@ -226,7 +226,7 @@ impl<'a> Case<'a> {
     }
 
     fn pays_a_restart(&self) -> bool {
-        self.program.n <= FEW && (self.warm.is_some() || self.brief)
+        self.program.n <= FEW
     }
 }
 
