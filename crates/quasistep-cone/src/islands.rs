@@ -51,7 +51,7 @@ impl Problem<'_> {
         if may_end && matches!(end, Outcome::Stuck(error) if error > LOST) {
             return false;
         }
-        if island.round {
+        if !newton.can_cross(isa, p, s, island) {
             return false;
         }
         let mut crossover = |interior: &Interior, sets| {

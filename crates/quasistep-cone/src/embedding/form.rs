@@ -12,6 +12,7 @@ use super::cones::Rows;
 use super::twice::{Twice, ZERO};
 use crate::program::ConeProgram;
 use crate::structure::Structure;
+use crate::tolerances::embedding::LOOSE;
 use crate::units::{Units, columns};
 
 /// Sparse row: pairs of column and value.
@@ -162,7 +163,9 @@ impl Form {
                     }
                 }
                 self.A.push(row);
-                self.b.push(sum(&|r| p.b[cone.b_at as usize + r]).scaled(unit));
+                let b = sum(&|r| p.b[cone.b_at as usize + r]).scaled(unit);
+                let loose = if cone.round && j > 0 { 0.0 } else { LOOSE };
+                self.b.push(b - Twice::new(loose * b.round().abs()));
                 self.row.push(unit);
             }
             let last = self.A.len();

@@ -134,8 +134,15 @@ impl Newton {
         false
     }
 
-    /// Crossover from a point inside the cones, in padded layout, to a solution on an active set of
-    /// an island without round cones.
+    /// Whether [`crossover`](Self::crossover) applies to an island: no round cones, and a cost for
+    /// every variable. Without a cost the solution may not be unique, and the least motion is wanted.
+    pub fn can_cross(&mut self, isa: Isa, p: &ConeProgram, s: &Structure, island: &Island) -> bool {
+        let work = Work::new(isa, p, s, island);
+        self.scale(&work);
+        !work.round && self.shift == 0.0
+    }
+
+    /// Crossover from a point inside the cones, in padded layout, to a solution on an active set.
     /// It tries the active set predicted at the point, then at most `sets` others near it. Returns
     /// false if none of them is optimal.
     #[allow(clippy::too_many_arguments)] // called from one place that lists all arguments

@@ -18,9 +18,9 @@ impl ConeSolver {
     }
 
     /// Replaces a solution by the one with the smallest-norm multipliers, if Newton's method finds
-    /// it. Always returns true.
+    /// it. Returns whether `out` is a solution; before the call it may be close to one.
     pub(super) fn take_smallest_norm(&mut self, program: &ConeProgram, out: &mut Solution) -> bool {
-        let method = out.method;
+        let (method, solved) = (out.method, out.status == Status::Solved);
         std::mem::swap(&mut self.answer, out);
         let mut found = false;
         // from the solution; with few variables, where it is cheap, also from a cold start
@@ -49,7 +49,7 @@ impl ConeSolver {
             std::mem::swap(&mut self.answer, out);
         }
         out.method = method;
-        true
+        found || solved
     }
 
     /// Writes the solution in Newton's memory to `out`; returns whether it passes the check.
