@@ -254,7 +254,8 @@ impl Newton {
                 return End::GaveUp;
             }
         }
-        if !round {
+        // without a cost the proximal iterations below lead to the least motion
+        if !round && (!singular || self.effort == Effort::Insist) {
             if self.finish(&work, first, speed, natural) {
                 return End::Solved;
             }
