@@ -69,21 +69,6 @@ impl Frame {
             }
         })
     }
-
-    /// Sum of the normal forces between two bodies in this frame, in N, ≥ 0. If a body is squeezed
-    /// from two sides, both forces count; in [`Frame::contact_force`] they cancel.
-    pub fn normal_force(&self, a: usize, b: usize) -> f64 {
-        let between = |c: &&crate::Contact| (c.a, c.b) == (a, b) || (c.a, c.b) == (b, a);
-        // start from +0: an empty float sum is −0, which plots would print
-        self.contacts.iter().filter(between).fold(0.0, |sum, c| sum + c.normal_force)
-    }
-
-    /// Sum of the torques about the contact normals between two bodies in this frame, in N·m. It
-    /// does not depend on which of the two is B, because normal and torque both change sign.
-    pub fn spin_torque(&self, a: usize, b: usize) -> f64 {
-        let between = |c: &&crate::Contact| (c.a, c.b) == (a, b) || (c.a, c.b) == (b, a);
-        self.contacts.iter().filter(between).fold(0.0, |sum, c| sum + c.spin)
-    }
 }
 
 /// Indices of the first column of each quaternion in a state row: columns named

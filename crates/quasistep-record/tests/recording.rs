@@ -602,8 +602,6 @@ fn pair_forces_do_not_depend_on_the_order_of_the_pair() {
     };
     assert_eq!(frame.contact_force(0, 1), Vec3::new(-1.0, 0.0, 0.0));
     assert_eq!(frame.contact_force(1, 0), Vec3::new(1.0, 0.0, 0.0));
-    assert_eq!(frame.normal_force(1, 0), 5.0);
-    assert_eq!(frame.normal_force(0, 2).to_bits(), 0.0_f64.to_bits());
     let recording = Recording { frames: vec![frame], ..sample() };
     assert_eq!(recording.contact_pairs(), [(0, 1), (1, 2)]);
 }

@@ -2,7 +2,7 @@
 
 use crate::ViewError;
 use crate::plot::{Axis, Figure, Line, PALETTE, Panel, Series};
-use quasistep_record::{Frame, Mode, Recording, quaternion_starts, write_whole};
+use quasistep_record::{Contact, Mode, Recording, quaternion_starts, write_whole};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -166,31 +166,30 @@ fn bodies(r: &Recording) -> Option<Figure> {
 
 /// Plots normal forces and torques about the normal of the body pairs with the largest ones.
 fn forces(r: &Recording) -> Option<Figure> {
-    let normal = pair_panel(r, "normal force (N)", Frame::normal_force)?;
+    let normal = pair_panel(r, "normal force (N)", |c| c.normal_force)?;
     let spins = r.frames.iter().flat_map(|f| &f.contacts).any(|c| c.spin != 0.0);
-    let spin = spins.then(|| pair_panel(r, "torque about the normal (N·m)", Frame::spin_torque));
+    let spin = spins.then(|| pair_panel(r, "torque about the normal (N·m)", |c| c.spin));
     let what = if spins { "normal forces and spin torques" } else { "normal forces" };
     let figure = titled(r, what).panel(normal);
     Some(spin.flatten().into_iter().fold(figure, Figure::panel))
 }
 
-/// Plots a quantity of body pairs, summed over their contacts, for the pairs with the largest
-/// values.
-fn pair_panel(
-    r: &Recording,
-    label: &str,
-    quantity: impl Fn(&Frame, usize, usize) -> f64,
-) -> Option<Panel> {
+/// Plots a quantity of contacts, summed over the contacts of each pair of bodies, for the pairs with
+/// the largest values. If a body is squeezed from two sides, both sides count.
+fn pair_panel(r: &Recording, label: &str, quantity: impl Fn(&Contact) -> f64) -> Option<Panel> {
     let t = times(r);
-    let columns: Vec<_> = r
-        .contact_pairs()
-        .into_iter()
-        .map(|(a, b)| {
-            let name = format!("{} – {}", r.bodies[a], r.bodies[b]);
-            let values: Vec<f64> = r.frames.iter().map(|f| quantity(f, a, b)).collect();
-            (name, values)
-        })
+    let pairs = r.contact_pairs();
+    let mut columns: Vec<Column> = pairs
+        .iter()
+        .map(|(a, b)| (format!("{} – {}", r.bodies[*a], r.bodies[*b]), vec![0.0; t.len()]))
         .collect();
+    for (k, frame) in r.frames.iter().enumerate() {
+        for contact in &frame.contacts {
+            let pair = (contact.a.min(contact.b), contact.a.max(contact.b));
+            let at = pairs.binary_search(&pair).expect("all pairs in contact are listed");
+            columns[at].1[k] += quantity(contact);
+        }
+    }
     let total = columns.len();
     let columns = widest(columns, |(_, c)| c.iter().map(|v| v.abs()).sum());
     if columns.is_empty() {
