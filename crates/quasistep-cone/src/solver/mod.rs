@@ -190,8 +190,9 @@ const ENGINES: &[Engine] = &[
     Engine { method: Methods::INTERIOR_POINT, applies: |case| case.may_be_approximate(), run: ConeSolver::approximate },
     Engine { method: Methods::NEWTON, applies: |_| true, run: ConeSolver::first_newton },
     Engine { method: Methods::INTERIOR_POINT, applies: |_| true, run: ConeSolver::interior_even },
-    Engine { method: Methods::NEWTON, applies: |case| case.pays_a_restart(), run: ConeSolver::cold_newton },
+    Engine { method: Methods::NEWTON, applies: |case| case.brief, run: ConeSolver::cold_newton },
     Engine { method: Methods::SCALED_INTERIOR_POINT, applies: |_| true, run: ConeSolver::interior },
+    Engine { method: Methods::NEWTON, applies: |case| case.program.n <= FEW && !case.brief, run: ConeSolver::cold_newton },
 ];
 
 /// Engines for programs without a solution, and for those that are too ill-conditioned for the
@@ -223,10 +224,6 @@ impl<'a> Case<'a> {
     fn may_be_approximate(&self) -> bool {
         let few = if self.warm.is_some() { FEW } else { FEW_FOR_EXACT };
         self.settings.accuracy > 0.0 && self.program.n > few
-    }
-
-    fn pays_a_restart(&self) -> bool {
-        self.program.n <= FEW
     }
 }
 
