@@ -2,7 +2,10 @@
 //! runs, mistakes.
 
 use crate::common::{complaint, parse_with};
-use quasistep::{Checkpoint, State, StepError, StepInput, WarmStart};
+use quasistep::{
+    BatchInput, BatchKeep, Checkpoint, RunDerivatives, State, StepError, StepInput, StepParams,
+    WarmStart,
+};
 use quasistep_math::Pose;
 use quasistep_record::Frame;
 use quasistep_scene::{RunOptions, Scene};
@@ -341,4 +344,124 @@ fn mistakes_are_told_with_their_line() {
     complaint(&output, &place, &["if `step.tolerance` chooses their sizes"]);
     let drag = parse_with(SLIDES, &[("step.relaxation", "step")]).unwrap();
     assert!(drag.warnings.iter().any(|w| w.contains("drags more in smaller steps")));
+}
+
+/// Boxes of different masses, pushed by rows of commands, on any number of threads: the bits of
+/// runs of their own.
+#[test]
+fn samples_of_a_batch_choose_their_own_sizes() {
+    let scene = shipped("planar_push.yml", &[("step.tolerance", "1e-3")]);
+    let system = &scene.system;
+    let (n, rows, every) = (5, 8, 0.25);
+    let mut u = Vec::new();
+    for sample in 0..n {
+        for row in 1..=rows {
+            let t = every * row as f64;
+            u.extend([-0.11 + (0.02 + 0.02 * sample as f64) * t, 0.02]);
+        }
+    }
+    let input = BatchInput {
+        n_samples: n,
+        n_steps: rows,
+        q: &scene.start.q,
+        q_cmd: &u,
+        every: Some(every),
+        ..BatchInput::default()
+    };
+    let n_q = scene.start.q.len();
+    let run = |threads: usize| {
+        let mut out = vec![0.0; n * rows * n_q];
+        let keep = BatchKeep::default();
+        let ends = system.step_batch(&input, &scene.params, keep, threads, &mut out, None).unwrap();
+        assert!(ends.iter().all(|end| end.error.is_none() && end.n_steps == rows));
+        (out, ends.iter().map(|end| end.by_tolerance).collect::<Vec<_>>())
+    };
+    let (one, counts) = run(1);
+    assert_eq!((&one, &counts), (&run(2).0, &run(2).1));
+    assert_eq!((&one, &counts), (&run(4).0, &run(4).1));
+    assert!(counts[0][0] < counts[4][0], "slow pushes need fewer steps: {counts:?}");
+    for sample in [0, 4] {
+        let own = &u[2 * rows * sample..2 * rows * (sample + 1)];
+        let options = RunOptions {
+            commands: Some((own, &[])),
+            n_steps: Some(rows),
+            every: Some(every),
+            ..RunOptions::default()
+        };
+        let alone = self::course(&scene, &options);
+        assert_eq!(alone.steps.len(), counts[sample][0]);
+        for row in 0..rows {
+            let t = every * (row + 1) as f64;
+            let frame = alone.frames.iter().find(|f| f.t == t).unwrap();
+            let at = (sample * rows + row) * n_q;
+            assert_eq!(frame.q, one[at..at + n_q], "sample {sample}, row {row}");
+        }
+    }
+    let no_time = BatchInput { every: None, ..input };
+    let mut out = vec![0.0; n * n_q];
+    let ends = system
+        .step_batch(&no_time, &scene.params, BatchKeep::default(), 1, &mut out, None)
+        .unwrap();
+    let why = ends[0].error.as_ref().unwrap().to_string();
+    assert!(why.contains("time between them"), "{why}");
+}
+
+/// Derivatives of a run by tolerance are those of the steps that it takes: with respect to a mass
+/// they agree with differences of runs that take the same sizes.
+#[test]
+fn derivatives_are_those_of_the_steps_taken() {
+    let tolerance = [("step.tolerance", "1e-3")];
+    let with = |mass: &str| shipped("planar_push.yml", &[tolerance[0], ("models.box.mass", mass)]);
+    let scene = with("0.8");
+    let (less, more) = (with("0.799"), with("0.801"));
+    let change = scene.system.change_between(&less.system, &more.system, 0.002).unwrap();
+    let (rows, every) = (6, 0.25);
+    let u: Vec<f64> =
+        (1..=rows).flat_map(|row| [-0.11 + 0.05 * every * f64::from(row), 0.02]).collect();
+    let rows = rows as usize;
+    let n_q = scene.start.q.len();
+    let input = BatchInput {
+        n_samples: 1,
+        n_steps: rows,
+        q: &scene.start.q,
+        q_cmd: &u,
+        every: Some(every),
+        ..BatchInput::default()
+    };
+    let (mut q, mut by) = (vec![0.0; rows * n_q], vec![0.0; rows * n_q]);
+    let out = RunDerivatives { q: &mut q, by: &mut by };
+    let ends = scene.system.run_derivatives(&input, &[change], &scene.params, 1, out).unwrap();
+    assert!(ends[0].is_ok(), "{ends:?}");
+    // the run by itself goes the same way
+    let options = RunOptions {
+        commands: Some((&u, &[])),
+        n_steps: Some(rows),
+        every: Some(every),
+        ..RunOptions::default()
+    };
+    let run = self::course(&scene, &options);
+    let end = &run.frames.last().unwrap().q;
+    let own = &q[(rows - 1) * n_q..];
+    let off = end.iter().zip(own).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(off < 1e-6, "{off}");
+    // runs of other masses in steps of the sizes that this one took
+    let at_sizes = |scene: &Scene| {
+        let mut work = scene.system.create_workspace();
+        let mut state = scene.start.clone();
+        for (frame, (size, _)) in run.frames[1..].iter().zip(&run.steps) {
+            let params = StepParams { time_step: *size, sizes: None, ..scene.params.clone() };
+            let q_cmd = frame.q_cmd.clone();
+            let input = StepInput { q_cmd, ..StepInput::default() };
+            scene.system.step_with(&mut state, &input, &params, &mut work).unwrap();
+        }
+        state.q
+    };
+    let (a, b) = (at_sizes(&less), at_sizes(&more));
+    let last = &by[(rows - 1) * n_q..];
+    let size = last.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    assert!(size > 1e-3, "the mass matters: {last:?}");
+    for (k, slope) in last.iter().enumerate() {
+        let difference = (b[k] - a[k]) / 0.002;
+        assert!((slope - difference).abs() < 0.02 * size, "{k}: {slope} and {difference}");
+    }
 }
