@@ -27,7 +27,7 @@ _Changes = list[tuple[str, str]]
 _Files = list[tuple[Path, bytes | None]]
 _Limits = tuple[_Array, _Array, float | None]
 _Warm = tuple[list[list[float]], list[list[int]]]
-_Progress = Callable[[int, int], object]
+_Progress = Callable[[float, float], object]
 
 __all__ = [
     "CONTACT",
@@ -95,6 +95,10 @@ class System:
     def params(self) -> StepParams: ...
     @property
     def h(self) -> float: ...
+    @property
+    def every(self) -> float | None: ...
+    @property
+    def tolerance(self) -> float | None: ...
     @property
     def duration(self) -> float: ...
     @property
@@ -206,6 +210,10 @@ class StepReport:
     @property
     def time(self) -> float: ...
     @property
+    def size(self) -> float: ...
+    @property
+    def choice(self) -> tuple[float, int, bool] | None: ...
+    @property
     def v(self) -> _Array: ...
     @property
     def effort(self) -> _Array: ...
@@ -298,6 +306,7 @@ def run(
     v: ArrayLike | None,
     tau: ArrayLike | None,
     h: float | None,
+    every: float | None,
     wrenches: Sequence[Wrench] | None,
     params: StepParams | None,
     progress: _Progress | None,
@@ -312,6 +321,7 @@ def batch(
     n_steps: int,
     t: float,
     h: float | None,
+    every: float | None,
     wrenches: Sequence[Wrench] | None,
     params: StepParams | None,
     warm: Sequence[WarmStart] | None,

@@ -38,6 +38,9 @@ class BatchReport:
     ----------
     n_steps : ndarray of int, shape (N,)
         Steps taken.
+    sized_steps, rejected, unresolved : ndarray of int, shape (N,)
+        Where steps choose their size: steps taken, sizes that were too large, and steps of the
+        smallest size that exceed the tolerance; zero elsewhere. ``n_steps`` counts rows there.
     errors : dict of int to QuasistepError
         Why samples ended early, by their number.
     reports : list of N StepReport or None
@@ -58,6 +61,9 @@ class BatchReport:
 
     def __init__(self, rest: dict[str, Any]) -> None:
         self.n_steps: NDArray[np.int64] = rest["n_steps"]
+        self.sized_steps: NDArray[np.int64] = rest["sized_steps"]
+        self.rejected: NDArray[np.int64] = rest["rejected"]
+        self.unresolved: NDArray[np.int64] = rest["unresolved"]
         self.errors: dict[int, QuasistepError] = rest["errors"]
         self.reports: list[StepReport | None] = rest["reports"]
         self.contacts: NDArray[np.void] = rest["contacts"]

@@ -130,6 +130,15 @@ class Run(Pictured):
         Commands at the ends of the steps.
     v : ndarray, shape (K, n_v)
         Velocities during the steps, in m/s or rad/s.
+    h : ndarray, shape (K,)
+        Sizes of the steps, in s.
+    step_errors : ndarray, shape (K,)
+        Where steps choose their size: how far two of them are from one of twice the size, in m, in the
+        second row of the two; NaN elsewhere.
+    rejected : int
+        How many sizes were too large.
+    unresolved : ndarray
+        Times (s) at the ends of steps of the smallest size that exceed the tolerance: the motion jumps.
     effort : ndarray, shape (K, n_u_v)
         Drive forces, in N or N·m.
     certificates : ndarray, shape (K, 8)
@@ -168,6 +177,10 @@ class Run(Pictured):
         self.effort: Array = arrays["effort"].reshape(n - 1, system.n_u_v)
         self.certificates: Array = arrays["certificate"].reshape(n - 1, 8)
         self.contacts: NDArray[np.void] = arrays["contacts"]
+        self.h: Array = arrays["h"]
+        self.step_errors: Array = arrays["error"]
+        self.rejected: int = arrays["rejected"]
+        self.unresolved: Array = arrays["unresolved"]
         # -1 is not told from no rows
         self._stage_ns = arrays["stage_ns"].reshape(n - 1, len(arrays["stage_ns"]) // max(n - 1, 1))
 

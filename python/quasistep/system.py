@@ -109,8 +109,9 @@ class System(KinematicSystem, DifferentiableSystem):
         tau: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
-        progress: Callable[[int, int], object] | None = None,
+        progress: Callable[[float, float], object] | None = None,
         on_error: str = "raise",
+        every: float | None = None,
     ) -> Run:
         """A run: many steps, each from where the last one ended.
 
@@ -120,7 +121,8 @@ class System(KinematicSystem, DifferentiableSystem):
             Commands at the ends of the steps; the scene's own commands over its own duration by
             default.
         h : float, optional
-            Time step, in s.
+            Time step, in s, of steps of one size; the scene's by default. A scene with
+            ``step.tolerance`` chooses sizes unless ``h`` is given.
         q0 : array_like, shape (n_q,), optional
             Start; the scene's by default.
         v0 : array_like, shape (n_v,), optional
@@ -142,10 +144,16 @@ class System(KinematicSystem, DifferentiableSystem):
         params : StepParams, optional
             How steps are taken.
         progress : callable(done, total), optional
-            Told of progress some times a second; may raise to stop.
+            Told of progress some times a second, in steps; in s if steps choose their size. May raise
+            to stop.
         on_error : {"raise", "stop"}
             If a step is not taken: raise its error, whose ``run`` is the run up to there, or return
             that run, whose ``error`` it is.
+        every : float, optional
+            Where steps choose their size: a step ends at each multiple of this time, in s; the scene's
+            ``output.every`` by default. With ``U`` or ``tau`` it is the time between their rows, and
+            needed. Between two rows prescribed joints move evenly; other commands arrive at their
+            rates ``V``: without ``V`` they jump at the start of the row.
 
         Returns
         -------
@@ -163,6 +171,14 @@ class System(KinematicSystem, DifferentiableSystem):
         >>> U = system.command(0.0)[0] + np.linspace(0, 0.1, 50)[:, None] * [1, 0]
         >>> system.simulate(U, h=0.05).q.shape
         (51, 9)
+
+        Steps that choose their size:
+
+        >>> run = system.with_({"step.tolerance": 1e-4}).simulate(every=0.5)
+        >>> bool(run.h.min() < 0.02 and run.h.max() > 0.1)
+        True
+        >>> bool(np.isin(np.arange(9) * 0.5, run.t).all())
+        True
         """
         if on_error not in ("raise", "stop"):
             raise ValueError(f"on_error is {on_error!r}; give 'raise' or 'stop'")
@@ -189,8 +205,9 @@ class System(KinematicSystem, DifferentiableSystem):
                 raise ValueError("start was given with q0, v0 or t0; it says all of these")
             t0, q0, v0, warm = start
         q0 = self.q0 if q0 is None else q0
+        every = self._checked_every(every, h, params, needed=n_steps is not None)
         recording, arrays, error = _core.run(
-            self, q0, v0, t0, warm, n_steps, duration, U, V, tau, h, wrenches, params, progress
+            self, q0, v0, t0, warm, n_steps, duration, U, V, tau, h, every, wrenches, params, progress
         )
         run = Run(self, recording, arrays, error)
         if error is not None and on_error == "raise":
@@ -277,7 +294,7 @@ class System(KinematicSystem, DifferentiableSystem):
         U = shaped("U", U, (n, self.n_u), broadcast=True)
         V = None if V is None else shaped("V", V, (n, self.n_u_v), broadcast=True)
         q, rest = _core.batch(
-            self, Q, velocity, U, V, n, 1, t, h, wrenches, params, warm, changes, threads, False, report, progress
+            self, Q, velocity, U, V, n, 1, t, h, None, wrenches, params, warm, changes, threads, False, report, progress
         )
         return finish(q.reshape(n, self.n_q), rest, report)
 
@@ -298,6 +315,7 @@ class System(KinematicSystem, DifferentiableSystem):
         progress: Callable[[int, int], object] | None = None,
         keep: str = "all",
         report: bool = False,
+        every: float | None = None,
     ) -> Any:
         """Many runs, on all cores.
 
@@ -315,6 +333,10 @@ class System(KinematicSystem, DifferentiableSystem):
             As for :meth:`step_batch`.
         keep : {"all", "last"}
             Keep the configurations after every step, or the last one: N n_q numbers in all.
+        every : float, optional
+            Time between rows of ``U``, in s, where steps choose their size; the scene's
+            ``output.every`` by default. Each sample chooses its own sizes; row k is its state at the
+            end of row k of ``U``, which is read as by :meth:`simulate`.
 
         Returns
         -------
@@ -342,12 +364,40 @@ class System(KinematicSystem, DifferentiableSystem):
         U = shaped("U", U, (n, None, self.n_u), broadcast=True)
         T = U.shape[-2]
         V = None if V is None else shaped("V", V, (n, T, self.n_u_v), broadcast=True)
-        every = keep == "all"
+        rows = keep == "all"
+        sized = any("step.tolerance" in dict(own) for own in changes or [])
+        every = self._checked_every(every, h, params, needed=True, sized=sized)
         q, rest = _core.batch(
-            self, start, velocity, U, V, n, T, t0, h, wrenches, params, warm, changes, threads, every, report, progress
+            self, start, velocity, U, V, n, T, t0, h, every, wrenches, params, warm, changes, threads, rows, report, progress
         )  # fmt: skip
-        shape = (n, T, self.n_q) if every else (n, self.n_q)
+        shape = (n, T, self.n_q) if rows else (n, self.n_q)
         return finish(q.reshape(shape), rest, report)
+
+    def _checked_every(
+        self,
+        every: float | None,
+        h: float | None,
+        params: StepParams | None,
+        *,
+        needed: bool,
+        sized: bool = False,
+    ) -> float | None:
+        """Time between rows or outputs where steps choose their size; ``None`` for steps of one size."""
+        words = (self.params if params is None else params).asdict()
+        if h is not None or not (sized or "tolerance" in words):
+            if every is not None:
+                raise ValueError(
+                    "every was given, but steps have one size: leave h out and give a step.tolerance, or leave every out"
+                )
+            return None
+        every = self.every if every is None else every
+        if every is None and needed:
+            raise ValueError(
+                "steps choose their size (step.tolerance): give every, the time between rows in s, or h for steps of one size"
+            )
+        if every is not None and not 0 < every < np.inf:
+            raise ValueError(f"every is {every!r}; it must be a number > 0, in s")
+        return every
 
     def _velocities(self, velocity: ArrayLike | None, n: int) -> Array | None:
         return None if velocity is None else shaped("velocity", velocity, (n, self.n_v), broadcast=True)

@@ -3,13 +3,14 @@
 //! `cargo run --release -p benches --bin step_time -- scenes/pinch.yml --set step.size=0.05`
 //!
 //! Prints one JSON object. The time of a step includes sampling the commands, as a controller
-//! would.
+//! would; with `--set step.tolerance=1e-3` also the frames of a run.
 
 use clap::Parser;
-use quasistep::StepInput;
-use quasistep_scene::Scene;
+use quasistep::{State, StepInput};
+use quasistep_scene::{RunOptions, Scene};
 use serde_json::{Value, json};
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -50,18 +51,9 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
     }
     let scene = Scene::load_with(&arguments.scene, &changes)?;
     let (system, h) = (&scene.system, scene.params.time_step);
-    let mut work = system.create_workspace();
-    let mut input = StepInput::default();
-    let mut state = scene.start.clone();
-    let mut states = vec![state.clone()];
-    let mut step_ns = Vec::with_capacity(scene.n_steps());
-    for index in 1..=scene.n_steps() {
-        let start = process_cpu_ns();
-        scene.sample(index as f64 * h, &mut input);
-        system.step_with(&mut state, &input, &scene.params, &mut work)?;
-        step_ns.push(process_cpu_ns() - start);
-        states.push(state.clone());
-    }
+    let chosen = scene.params.sizes.is_some();
+    let (states, mut step_ns) = if chosen { by_tolerance(&scene)? } else { of_one_size(&scene)? };
+    let simulated = states.last().map_or(0.0, |state| state.time);
 
     let mut poses = Value::Null;
     if let Some(body) = &arguments.body {
@@ -85,12 +77,50 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
         "scene": scene.name,
         "quasistep": env!("CARGO_PKG_VERSION"),
         "steps": step_ns.len(),
-        "step_size_s": h,
-        "simulated_s": step_ns.len() as f64 * h,
+        "step_size_s": (!chosen).then_some(h),
+        "simulated_s": simulated,
         "cpu_ns": { "total": total, "median": step_ns.get(step_ns.len() / 2) },
         "poses": poses,
         "states": rows,
     }))
+}
+
+/// States of a run, and the CPU time of each step, in ns.
+type Timed = (Vec<State>, Vec<u64>);
+
+fn of_one_size(scene: &Scene) -> Result<Timed, Box<dyn Error>> {
+    let (system, h) = (&scene.system, scene.params.time_step);
+    let mut work = system.create_workspace();
+    let mut input = StepInput::default();
+    let mut state = scene.start.clone();
+    let mut states = vec![state.clone()];
+    let mut step_ns = Vec::with_capacity(scene.n_steps());
+    for index in 1..=scene.n_steps() {
+        let start = process_cpu_ns();
+        scene.sample(index as f64 * h, &mut input);
+        system.step_with(&mut state, &input, &scene.params, &mut work)?;
+        step_ns.push(process_cpu_ns() - start);
+        states.push(state.clone());
+    }
+    Ok((states, step_ns))
+}
+
+/// Steps that choose their size. The first of every two has the time of all that were tried, and of
+/// the frames of both.
+fn by_tolerance(scene: &Scene) -> Result<Timed, Box<dyn Error>> {
+    let mut states = vec![scene.start.clone()];
+    let mut step_ns = Vec::new();
+    let mut last = process_cpu_ns();
+    let (_, stopped) = scene.run_frames(&RunOptions::default(), None, &mut |_, step| {
+        let now = process_cpu_ns();
+        if let Some(step) = step {
+            states.push(step.state.clone());
+            step_ns.push(now - last);
+        }
+        last = now;
+        ControlFlow::Continue(())
+    });
+    stopped.map_or(Ok((states, step_ns)), |error| Err(error.into()))
 }
 
 /// CPU time that this process has used, in ns, including other threads.

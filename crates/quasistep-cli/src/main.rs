@@ -248,6 +248,9 @@ struct Changes {
     /// Time step, in s (short for --set step.size=H)
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
     step: Option<String>,
+    /// Let steps choose their size, to this many m (short for --set step.tolerance=M)
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    tolerance: Option<String>,
     /// Simulated time, in s (short for --set step.duration=T)
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     duration: Option<String>,
@@ -268,6 +271,7 @@ impl Changes {
         let mut pairs = Vec::new();
         for (key, value) in [
             ("step.size", &self.step),
+            ("step.tolerance", &self.tolerance),
             ("step.duration", &self.duration),
             ("step.friction", &self.friction),
             ("step.motion", &self.motion),

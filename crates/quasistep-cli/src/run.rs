@@ -19,6 +19,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+/// Largest number of times that are printed.
+const MOST_TIMES: usize = 5;
+
 pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     let mut changes = arguments.changes.pairs()?;
     if arguments.uniqueness {
@@ -133,7 +136,8 @@ fn follow(
     let head = scene.empty_recording(&scene.params);
     let mut stream = output.stream(&folder.place(), scene, &head)?;
     interrupt::listen();
-    let bar = progress_bar(scene.n_steps() as u64, quiet);
+    let duration = scene.end_with(&RunOptions::default(), scene.start.time) - scene.start.time;
+    let bar = time_bar(duration, quiet);
     let start = Instant::now();
     let cpu_start = thread_cpu_ns();
     let (mut tally, mut spans) = (Tally::default(), Spans::default());
@@ -154,8 +158,9 @@ fn follow(
             if scene.params.uniqueness {
                 spans.push(step.state.time, step.report.uniqueness.as_ref());
             }
-            bar.set_position(step.index as u64);
-            interrupted = interrupt::is_asked() && step.index < scene.n_steps();
+            let done = step.state.time - scene.start.time;
+            bar.set_position(in_bar(done));
+            interrupted = interrupt::is_asked() && done < (1.0 - 1e-9) * duration;
             if interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     let seconds = Seconds {
@@ -214,10 +219,11 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
     let worst = tally.worst();
     let step = tally.step_us();
     let (unit, per_us) = if step.median < 1e4 { ("µs", 1.0) } else { ("ms", 1e-3) };
+    let [least, most] = tally.sizes().map(short);
+    let size = scene.params.sizes.map_or_else(|| most.clone(), |_| format!("{least} to {most}"));
     say!(
-        "  {} of {} s in {:.2} s: {:.0} {unit} of CPU a step (median; p95 {:.0})",
+        "  {} of {size} s in {:.2} s: {:.0} {unit} of CPU a step (median; p95 {:.0})",
         counted(tally.steps(), "step", "steps"),
-        scene.params.time_step,
         seconds.wall,
         per_us * step.median,
         per_us * step.p95
@@ -245,6 +251,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
             scene.params.max_overlap
         );
     }
+    print_sizes(scene, tally);
     print_model_errors(scene, tally);
     if tally.saturated_steps() > 0 {
         let steps = counted(tally.saturated_steps(), "step", "steps");
@@ -261,6 +268,35 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
         }
     }
     print_fallbacks(scene, tally);
+}
+
+/// A number with at most three digits.
+fn short(x: f64) -> String {
+    let text = format!("{x:.2e}");
+    text.parse::<f64>().map_or(text, |x| x.to_string())
+}
+
+/// Prints how a tolerance chose the sizes of steps.
+fn print_sizes(scene: &Scene, tally: &Tally) {
+    let Some(sizes) = scene.params.sizes else { return };
+    say!(
+        "  each step is within {} m of steps of half its size; {} were rejected",
+        sizes.tolerance,
+        counted(tally.rejected(), "larger size", "larger sizes")
+    );
+    let jumps = tally.unresolved();
+    if jumps.is_empty() {
+        return;
+    }
+    let times: Vec<String> = jumps.iter().take(MOST_TIMES).map(|jump| short(jump.time)).collect();
+    let more = if jumps.len() > MOST_TIMES { ", …" } else { "" };
+    let worst = jumps.iter().fold(0.0_f64, |most, jump| most.max(jump.error));
+    say!(
+        "  but {} at the smallest size, {} s, by up to {worst:.1e} m: the motion jumps at t = {}{more} s; summary.json has them all",
+        counted(jumps.len(), "pair of steps is not", "pairs of steps are not"),
+        short(sizes.min),
+        times.join(", ")
+    );
 }
 
 /// Prints what the friction law and the relaxation add to the motion.
@@ -328,6 +364,21 @@ fn print_facts(results: &[FactResult]) {
     for result in results.iter().filter(|r| !r.ok) {
         say!("    {}", result.text);
     }
+}
+
+/// A progress bar over simulated time, in s.
+fn time_bar(duration: f64, quiet: bool) -> ProgressBar {
+    let bar = progress_bar(in_bar(duration), quiet);
+    let template = format!("  {{bar:40}} {{percent}} % of {} s, {{eta}} left", short(duration));
+    if let Ok(style) = ProgressStyle::with_template(&template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// A time (s) in the unit of [`time_bar`].
+fn in_bar(t: f64) -> u64 {
+    (1e6 * t) as u64
 }
 
 /// A progress bar on standard error, if that is a terminal.

@@ -36,6 +36,7 @@ pub fn summary(
         "clouds": scene.clouds.iter().map(cloud).collect::<Vec<_>>(),
         "dofs": scene.system.model().n_v(),
         "steps": tally.steps(),
+        "sizes": sizes(scene, tally),
         "substeps": {
             "steps_with": tally.substepped(),
             "max": tally.most_substeps(),
@@ -84,7 +85,11 @@ fn parameters(scene: &Scene) -> Value {
     let word =
         |key: &str| words.get(key).map(|w| w.parse().map_or_else(|_| json!(w), Value::Number));
     json!({
-        "step_size_s": params.time_step,
+        "step_size_s": params.sizes.is_none().then_some(params.time_step),
+        "tolerance_m": params.sizes.map(|sizes| sizes.tolerance),
+        "min_size_s": params.sizes.map(|sizes| sizes.min),
+        "max_size_s": params.sizes.map(|sizes| sizes.max),
+        "output_every_s": scene.every,
         "duration_s": scene.duration,
         "friction": word("friction"),
         "motion": word("motion"),
@@ -105,6 +110,24 @@ fn parameters(scene: &Scene) -> Value {
         "max_recovery_speed_m_per_s": bound(params.max_recovery_speed),
         "gravity_m_per_s2": params.gravity,
         "slip_speed_threshold_m_per_s": SLIP_SPEED_THRESHOLD,
+    })
+}
+
+/// Sizes that a tolerance chose, and steps whose error exceeds it.
+fn sizes(scene: &Scene, tally: &Tally) -> Value {
+    if scene.params.sizes.is_none() {
+        return Value::Null;
+    }
+    let [least, most] = tally.sizes();
+    let listed = tally
+        .unresolved()
+        .iter()
+        .map(|unresolved| json!({"time_s": unresolved.time, "error_m": bound(unresolved.error)}));
+    json!({
+        "min_s": least,
+        "max_s": most,
+        "rejected": tally.rejected(),
+        "unresolved": listed.collect::<Vec<_>>(),
     })
 }
 

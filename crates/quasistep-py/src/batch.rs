@@ -10,7 +10,7 @@ use crate::system::{System, Wrenches};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quasistep::{BatchInput, BatchKeep, SampleError, Variant, Wrench};
+use quasistep::{BatchInput, BatchKeep, SampleError, SampleOutcome, Variant, Wrench};
 use quasistep_scene::{Scene, SceneError};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// Rolls out `n` samples of `n_steps` steps. Returns the configurations, flat, and all other
 /// results by name.
 #[pyfunction]
-#[pyo3(signature = (system, q, velocity, u, v, n, n_steps, t, h, wrenches, params, warm, vary, threads, every_step, report, progress))]
+#[pyo3(signature = (system, q, velocity, u, v, n, n_steps, t, h, every, wrenches, params, warm, vary, threads, every_step, report, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn batch<'py>(
     py: Python<'py>,
@@ -31,6 +31,7 @@ pub fn batch<'py>(
     n_steps: usize,
     t: f64,
     h: Option<f64>,
+    every: Option<f64>,
     wrenches: Option<Wrenches>,
     params: Option<&StepParams>,
     warm: Option<Vec<WarmStart>>,
@@ -41,11 +42,14 @@ pub fn batch<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
     let given = params.is_some();
-    let params = system.params_with(params, h);
+    let params = in_rows(system.params_with(params, h), h, every);
+    let loads = |scene: &Scene, params: &quasistep::StepParams, own: &[Wrench]| {
+        let h = every.filter(|_| params.sizes.is_some()).unwrap_or(params.time_step);
+        (all_wrenches(scene, own, n_steps, t, h), all_torques(scene, n_steps, t, h))
+    };
     let world = &system.scene.system;
     let own = system.wrenches(wrenches)?;
-    let wrenches = all_wrenches(&system.scene, &own, n_steps, t, params.time_step);
-    let tau = all_torques(&system.scene, n_steps, t, params.time_step);
+    let (wrenches, tau) = loads(&system.scene, &params, &own);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let velocity = velocity.map(|v| flat(&v)).unwrap_or_default();
     let warm: Vec<_> = warm.unwrap_or_default().into_iter().map(|w| w.inner).collect();
@@ -60,6 +64,7 @@ pub fn batch<'py>(
         wrenches: &wrenches,
         tau: &tau,
         warm: &warm,
+        every,
     };
     let keep = BatchKeep { report, warm: report };
     let threads = threads.unwrap_or_else(|| {
@@ -84,10 +89,9 @@ pub fn batch<'py>(
                     SampleError::Variant(text)
                 })?;
                 // given params apply to all samples; otherwise each scene has its own
-                let mut params = if given { params.clone() } else { scene.params.clone() };
-                params.time_step = h.unwrap_or(params.time_step);
-                let wrenches = all_wrenches(&scene, &own, n_steps, t, params.time_step);
-                let tau = all_torques(&scene, n_steps, t, params.time_step);
+                let own_params = if given { params.clone() } else { scene.params.clone() };
+                let params = in_rows(own_params, h, every);
+                let (wrenches, tau) = loads(&scene, &params, &own);
                 Ok(Variant { system: scene.system, params, wrenches, tau })
             };
             world.step_varied_batch(&input, &make, keep, threads, &mut q_out, look)
@@ -97,19 +101,24 @@ pub fn batch<'py>(
         return Err(error);
     }
     let rest = PyDict::new(py);
-    let taken: Vec<i64> = outcomes.iter().map(|o| o.n_steps as i64).collect();
-    rest.set_item("n_steps", PyArray1::from_vec(py, taken))?;
+    set_counts(&rest, &outcomes)?;
     let errors = PyDict::new(py);
-    let mut reports = Vec::new();
-    let mut contacts = Vec::new();
     for (i, outcome) in outcomes.iter().enumerate() {
         if let Some(e) = &outcome.error {
             let own = lock(&scene_errors).remove(&i);
             errors.set_item(i, own.map_or_else(|| error::sample(e), |e| error::scene(&e)))?;
         }
-        if !report {
-            continue;
-        }
+    }
+    rest.set_item("errors", errors)?;
+    set_reports(&rest, if report { &outcomes } else { &[] })?;
+    Ok((PyArray1::from_vec(py, q_out), rest))
+}
+
+/// Sets the report of each sample's last step, and the contacts of these steps.
+fn set_reports(rest: &Bound<'_, PyDict>, outcomes: &[SampleOutcome]) -> PyResult<()> {
+    let mut reports = Vec::new();
+    let mut contacts = Vec::new();
+    for (i, outcome) in outcomes.iter().enumerate() {
         let last = outcome.report.as_deref();
         for contact in last.iter().flat_map(|r| &r.contacts) {
             contacts.extend_from_slice(&(i as i64).to_le_bytes());
@@ -117,10 +126,31 @@ pub fn batch<'py>(
         }
         reports.push(last.map(|r| StepReport::new(r, Some(&outcome.warm))));
     }
-    rest.set_item("errors", errors)?;
     rest.set_item("reports", reports)?;
-    rest.set_item("contacts", records::array(py, contacts, Of::Batch)?)?;
-    Ok((PyArray1::from_vec(py, q_out), rest))
+    rest.set_item("contacts", records::array(rest.py(), contacts, Of::Batch)?)
+}
+
+/// Sets how many steps each sample took, and how many sizes of a tolerance it rejected.
+fn set_counts(rest: &Bound<'_, PyDict>, outcomes: &[SampleOutcome]) -> PyResult<()> {
+    let set = |name: &str, count: &dyn Fn(&SampleOutcome) -> usize| {
+        let counts = outcomes.iter().map(|outcome| count(outcome) as i64).collect();
+        rest.set_item(name, PyArray1::<i64>::from_vec(rest.py(), counts))
+    };
+    set("n_steps", &|o| o.n_steps)?;
+    set("sized_steps", &|o| o.by_tolerance[0])?;
+    set("rejected", &|o| o.by_tolerance[1])?;
+    set("unresolved", &|o| o.by_tolerance[2])
+}
+
+/// Parameters of samples: steps of `h`, if it is given; else steps that choose their size, in rows
+/// that are `every` seconds apart. Without that time each row is one step.
+fn in_rows(
+    params: quasistep::StepParams,
+    h: Option<f64>,
+    every: Option<f64>,
+) -> quasistep::StepParams {
+    let sizes = params.sizes.filter(|_| every.is_some() && h.is_none());
+    quasistep::StepParams { time_step: h.unwrap_or(params.time_step), sizes, ..params }
 }
 
 /// Wrenches of each step: the scene's own, and those given for all steps.

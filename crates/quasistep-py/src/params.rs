@@ -13,7 +13,7 @@ use quasistep_scene::{read_step_words, step_words};
 /// Parameters
 /// ----------
 /// **words
-///     ``size`` (s), ``friction`` (``"exact"`` or ``"convex"``), ``motion`` (``"quasi_static"`` or
+///     ``size`` (s), or in its place ``tolerance`` (m), ``min_size`` and ``max_size`` (s); ``friction`` (``"exact"`` or ``"convex"``), ``motion`` (``"quasi_static"`` or
 ///     ``"dynamic"``), ``cone`` (an even number of edges, or ``"round"``),
 ///     ``inertia`` (``"none"`` or ``"mass"``), ``relaxation`` (s, or ``"step"``), ``passive_mass_scale`` (a pure number, or ``"none"``),
 ///     ``tangents`` (``"motion"`` or ``"normal"``), ``rotations`` (``"exponential"`` or ``"linear"``), ``contact_margin`` (m), ``max_overlap`` (m) and

@@ -32,6 +32,8 @@ pub struct StepReport {
 #[pyo3(from_item_all)]
 struct Data {
     time: f64,
+    size: f64,
+    choice: Option<(f64, u32, bool)>,
     v: Vec<f64>,
     effort: Vec<f64>,
     contacts: Vec<u8>,
@@ -50,8 +52,9 @@ struct Data {
     uniqueness: Option<UniquenessWords>,
 }
 
-/// A warm start in types that Python can pickle: rows with key, impulse and rate.
-type WarmWords = Vec<([u32; 5], f64, f64)>;
+/// A warm start in types that Python can pickle: rows with key, impulse and rate, size of the step
+/// that left them, and size of the next step.
+type WarmWords = (Vec<([u32; 5], f64, f64)>, Option<f64>, Option<f64>);
 
 /// Arguments of the constructor of `quasistep.Uniqueness`, in order.
 #[derive(Clone, IntoPyObject, FromPyObject)]
@@ -78,6 +81,8 @@ impl StepReport {
         }
         let data = Data {
             time: report.time,
+            size: report.time_step,
+            choice: report.choice.map(|c| (c.error, c.rejected, c.resolved)),
             v: report.v.clone(),
             effort: report.effort.clone(),
             contacts,
@@ -133,6 +138,19 @@ impl StepReport {
     #[getter]
     fn time(&self) -> f64 {
         self.data.time
+    }
+
+    /// Size of the step, in s.
+    #[getter]
+    fn size(&self) -> f64 {
+        self.data.size
+    }
+
+    /// How a tolerance chose the size, in the report of the second of two steps: error in m, number of
+    /// sizes rejected before, and whether the error is within the tolerance. ``None`` otherwise.
+    #[getter]
+    fn choice(&self) -> Option<(f64, u32, bool)> {
+        self.data.choice
     }
 
     /// Generalised velocity during the step, shape (n_v,), in m/s or rad/s.
@@ -315,7 +333,7 @@ impl StepReport {
 }
 
 /// Warm start: rows of a step with their impulses and rates, from which the next step's solver may
-/// start.
+/// start; and the next size, if a tolerance chooses sizes.
 ///
 /// It is an explicit argument, so that a step is a pure function of its arguments. With and without
 /// a warm start the results agree to the solver's tolerance.
@@ -368,14 +386,16 @@ impl WarmStart {
 }
 
 fn warm_to_words(warm: &quasistep::WarmStart) -> WarmWords {
-    warm.rows.iter().map(|r| (key_to_words(&r.key), r.impulse, r.rate)).collect()
+    let rows = warm.rows.iter().map(|r| (key_to_words(&r.key), r.impulse, r.rate));
+    (rows.collect(), warm.time_step, warm.next_size)
 }
 
-fn words_to_warm(rows: &WarmWords) -> WarmStart {
+fn words_to_warm((rows, time_step, next_size): &WarmWords) -> WarmStart {
     let rows = rows.iter().filter_map(|(key, impulse, rate)| {
         Some(WarmRow { key: words_to_key(key)?, impulse: *impulse, rate: *rate })
     });
-    WarmStart { inner: quasistep::WarmStart { rows: rows.collect() } }
+    let (rows, time_step, next_size) = (rows.collect(), *time_step, *next_size);
+    WarmStart { inner: quasistep::WarmStart { rows, time_step, next_size } }
 }
 
 impl UniquenessWords {

@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// Interval, in ns, at which Python signals are checked and progress is reported.
 pub const LOOK_NS: u64 = 50_000_000;
 
+/// One nanosecond, in s.
+const NANO: f64 = 1e-9;
+
 /// Arrays of a run that its recording does not contain.
 #[derive(Default)]
 struct Columns {
@@ -28,6 +31,10 @@ struct Columns {
     effort: Vec<f64>,
     certificate: Vec<f64>,
     stage_ns: Vec<u64>,
+    size: Vec<f64>,
+    error: Vec<f64>,
+    rejected: usize,
+    unresolved: Vec<f64>,
     contacts: Vec<u8>,
 }
 
@@ -39,6 +46,12 @@ impl Columns {
         self.effort.extend(&report.effort);
         self.certificate.extend(records::certificate(&report.certificate));
         self.stage_ns.extend(report.stage_ns);
+        self.size.push(report.time_step);
+        self.error.push(report.choice.map_or(f64::NAN, |choice| choice.error));
+        self.rejected += report.choice.map_or(0, |choice| choice.rejected as usize);
+        if report.choice.is_some_and(|choice| !choice.resolved) {
+            self.unresolved.push(report.time);
+        }
         for contact in &report.contacts {
             self.contacts.extend_from_slice(&report.time.to_le_bytes());
             self.contacts.extend_from_slice(&(step.index as i64).to_le_bytes());
@@ -52,12 +65,20 @@ pub struct Watch {
     last: u64,
     progress: Option<Py<PyAny>>,
     total: usize,
+    /// Unit of `total` that Python is told, if it is not one.
+    unit: Option<f64>,
     pub error: Option<PyErr>,
 }
 
 impl Watch {
     pub fn new(progress: Option<Py<PyAny>>, total: usize) -> Self {
-        Self { last: wall_ns(), progress, total, error: None }
+        Self { last: wall_ns(), progress, total, unit: None, error: None }
+    }
+
+    /// A watch over simulated time, in s.
+    fn over_time(progress: Option<Py<PyAny>>, duration: f64) -> Self {
+        let unit = Some(NANO);
+        Self { unit, ..Self::new(progress, (duration / NANO).round() as usize) }
     }
 
     pub fn look(&mut self, done: usize) -> ControlFlow<()> {
@@ -68,7 +89,12 @@ impl Watch {
         self.last = now;
         let told = Python::attach(|py| {
             py.check_signals()?;
-            self.progress.as_ref().map(|p| p.call1(py, (done, self.total))).transpose()
+            let Some(progress) = &self.progress else { return Ok(None) };
+            let told = match self.unit {
+                None => progress.call1(py, (done, self.total)),
+                Some(unit) => progress.call1(py, (done as f64 * unit, self.total as f64 * unit)),
+            };
+            told.map(Some)
         });
         match told {
             Ok(_) => ControlFlow::Continue(()),
@@ -82,7 +108,7 @@ impl Watch {
 
 /// Runs a scene. Returns its recording, its arrays by name, and the error that ended it, if any.
 #[pyfunction]
-#[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, tau, h, wrenches, params, progress))]
+#[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, tau, h, every, wrenches, params, progress))]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)] // all arguments and results of the Python function
 pub fn run<'py>(
     py: Python<'py>,
@@ -97,6 +123,7 @@ pub fn run<'py>(
     v: Option<Array<'py>>,
     tau: Option<Array<'py>>,
     h: Option<f64>,
+    every: Option<f64>,
     wrenches: Option<Wrenches>,
     params: Option<&StepParams>,
     progress: Option<Py<PyAny>>,
@@ -115,6 +142,7 @@ pub fn run<'py>(
         params: Some(params),
         n_steps,
         duration,
+        every,
         commands: table.as_ref().map(|(u, v)| (u.as_slice(), v.as_slice())),
         tau: tau.as_deref(),
         wrenches: &wrenches,
@@ -124,11 +152,18 @@ pub fn run<'py>(
         return Err(error::length("q0", got, want));
     }
     let mut columns = Columns::default();
-    let mut watch = Watch::new(progress, system.scene.n_steps_with(&options));
+    let scene = &system.scene;
+    let by_tolerance = options.params.as_ref().is_some_and(|params| params.sizes.is_some());
+    let mut watch = if by_tolerance {
+        Watch::over_time(progress, scene.end_with(&options, t0) - t0)
+    } else {
+        Watch::new(progress, scene.n_steps_with(&options))
+    };
     let outcome = py.detach(|| {
         system.scene.run_with(&options, Some(wall_ns), &mut |step| {
             columns.push(step);
-            watch.look(step.index)
+            let done = (step.state.time - t0) / NANO;
+            watch.look(if by_tolerance { done.round() as usize } else { step.index })
         })
     });
     if let Some(error) = watch.error {
@@ -149,6 +184,10 @@ pub fn run<'py>(
     doubles("v", columns.v)?;
     doubles("effort", columns.effort)?;
     doubles("certificate", columns.certificate)?;
+    doubles("h", columns.size)?;
+    doubles("error", columns.error)?;
+    doubles("unresolved", columns.unresolved)?;
+    arrays.set_item("rejected", columns.rejected)?;
     arrays.set_item("stage_ns", PyArray1::from_vec(py, columns.stage_ns))?;
     arrays.set_item("contacts", records::array(py, columns.contacts, Of::Run)?)?;
     doubles("velocity", outcome.state.v)?;

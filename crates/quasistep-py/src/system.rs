@@ -119,7 +119,9 @@ impl System {
         h: Option<f64>,
     ) -> quasistep::StepParams {
         let mut params = params.map_or_else(|| self.scene.params.clone(), |p| p.inner.clone());
-        params.time_step = h.unwrap_or(params.time_step);
+        if let Some(h) = h {
+            (params.time_step, params.sizes) = (h, None);
+        }
         params
     }
 
@@ -244,10 +246,23 @@ impl System {
         StepParams { inner: self.scene.params.clone() }
     }
 
-    /// Time step of the scene, in s.
+    /// Time step of the scene, in s; the largest if its ``step.tolerance`` chooses sizes.
     #[getter]
     fn h(&self) -> f64 {
         self.scene.params.time_step
+    }
+
+    /// Time between outputs of a scene whose steps choose their size, in s: its ``output.every``.
+    #[getter]
+    fn every(&self) -> Option<f64> {
+        self.scene.every
+    }
+
+    /// Largest displacement of a point of the bodies' surfaces between steps and steps of half their
+    /// size, in m: the scene's ``step.tolerance``; ``None`` if its steps have one size.
+    #[getter]
+    fn tolerance(&self) -> Option<f64> {
+        self.scene.params.sizes.map(|sizes| sizes.tolerance)
     }
 
     /// Simulated time of the scene, in s.

@@ -159,6 +159,19 @@ impl Commands {
         Ok(Self { parts, torques })
     }
 
+    /// Adds kinks of all commands and torques to `out`, as [`Curve::kinks`] does.
+    pub fn kinks(&self, span: (f64, f64), least: f64, out: &mut Vec<f64>) {
+        for part in &self.parts {
+            match part {
+                Part::Coordinate(curve) => curve.kinks(span, least, out),
+                Part::Orientation(rpy) => rpy.iter().for_each(|c| c.kinks(span, least, out)),
+                Part::Still(_) => {}
+                Part::Path(path) => out.extend(&path.t),
+            }
+        }
+        self.torques.iter().for_each(|torque| torque.curve.kinks(span, 0.0, out));
+    }
+
     /// Fills `tau`, length `n_v`, with the torques at time `t` (s), in N or N·m; empties it if
     /// there are none.
     pub fn sample_torques(&self, t: f64, n_v: usize, tau: &mut Vec<f64>) {
@@ -206,23 +219,24 @@ impl Commands {
         }
     }
 
-    /// Command rates over the step of size `h` that ends at `t` (both in s): the mean rate of a
-    /// coordinate, and the mid-step rate of an orientation.
-    pub fn mean_rates(&self, t: f64, h: f64, v_cmd: &mut Vec<f64>) {
+    /// Command rates over the step from `start` to `t` (both in s): the mean rate of a coordinate,
+    /// and the mid-step rate of an orientation.
+    pub fn mean_rates(&self, start: f64, t: f64, v_cmd: &mut Vec<f64>) {
+        let h = t - start;
         let mut middle = StepInput::default();
-        self.sample(t - 0.5 * h, &mut middle);
+        self.sample(0.5 * (start + t), &mut middle);
         v_cmd.clear();
         v_cmd.extend(middle.v_cmd);
         let mut dof = 0;
         for part in &self.parts {
             match part {
                 Part::Coordinate(curve) => {
-                    v_cmd[dof] = (curve.at(t).0 - curve.at(t - h).0) / h;
+                    v_cmd[dof] = (curve.at(t).0 - curve.at(start).0) / h;
                     dof += 1;
                 }
                 Part::Still(_) | Part::Orientation(_) => dof += 3,
                 Part::Path(path) => {
-                    let (a, b) = (path.at(t - h), path.at(t));
+                    let (a, b) = (path.at(start), path.at(t));
                     let w = (b.rotation * a.rotation.inverse()).to_rotation_vector() / h;
                     let v = (b.translation - a.translation) / h;
                     v_cmd[dof..dof + 6]

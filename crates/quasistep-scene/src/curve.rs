@@ -12,6 +12,9 @@ pub(crate) enum Curve {
     Expr(Expr),
 }
 
+/// Share of a curve's largest rate by which its rate jumps at a kink.
+const CORNER: f64 = 0.25;
+
 /// Knots: strictly ascending times, in s, and values.
 #[derive(Clone, Debug)]
 pub(crate) struct Knots {
@@ -69,6 +72,28 @@ impl Knots {
         // at a knot, up to rounding, this gives the knot's value
         let s = (t - self.t[k]) / (self.t[k + 1] - self.t[k]);
         (self.x[k] + s * (self.x[k + 1] - self.x[k]), self.rate(k))
+    }
+
+    /// Adds the times at which the rate jumps: by more than [`CORNER`] of the largest rate, and such
+    /// that the knot is farther than `least` from the line between its neighbours. Knots along a
+    /// smooth curve are not kinks.
+    fn kinks(&self, least: f64, out: &mut Vec<f64>) {
+        let n = self.t.len();
+        let rates: Vec<f64> = (0..n.saturating_sub(1)).map(|k| self.rate(k)).collect();
+        let most = rates.iter().fold(0.0_f64, |most, rate| most.max(rate.abs()));
+        for k in 0..n {
+            // the value is constant before the first and after the last knot
+            let before = k
+                .checked_sub(1)
+                .map_or((0.0, 0.0), |i| (rates[i], (self.t[k] - self.t[i]).recip()));
+            let after = rates
+                .get(k)
+                .map_or((0.0, 0.0), |&rate| (rate, (self.t[k + 1] - self.t[k]).recip()));
+            let jump = (after.0 - before.0).abs();
+            if jump > CORNER * most && jump > least * (before.1 + after.1) {
+                out.push(self.t[k]);
+            }
+        }
     }
 
     fn rate(&self, k: usize) -> f64 {
@@ -168,6 +193,19 @@ impl Curve {
         Ok(Self::Cubic(splines))
     }
 
+    /// Adds times (s) at which the curve or its rate jumps, or at which it begins or ends to move.
+    /// Kinks of expressions are those in `span`, those of knots are at least `least` high.
+    pub fn kinks(&self, span: (f64, f64), least: f64, out: &mut Vec<f64>) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Linear(knots) => knots.kinks(least, out),
+            Self::Cubic(splines) => {
+                out.extend(splines.iter().flat_map(|s| [s.knots.t[0], s.end()]));
+            }
+            Self::Expr(expr) => expr.kinks(span, out),
+        }
+    }
+
     /// Largest absolute value at its knots, or at the ends of all steps for an expression.
     pub fn largest(&self, grid: &Grid) -> f64 {
         let most = |values: &[f64]| values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
@@ -220,6 +258,25 @@ mod tests {
             assert!((value - f(t)).abs() < 1e-14);
             assert!((rate - 6.0 * t * (1.0 - t)).abs() < 1e-13);
         }
+    }
+
+    /// Corners of a ramp are kinks; samples of a smooth curve, and what is too small to see, are not.
+    #[test]
+    fn corners_are_kinks_and_samples_are_not() {
+        let kinks = |t: &[f64], x: &[f64], least| {
+            let mut out = Vec::new();
+            let knots = Knots::new(t.to_vec(), x.to_vec()).unwrap();
+            Curve::Linear(knots).kinks((0.0, 9.0), least, &mut out);
+            out
+        };
+        let ramp = ([0.0, 1.0, 2.0, 3.0], [0.0, 0.0, 0.1, 0.1]);
+        assert_eq!(kinks(&ramp.0, &ramp.1, 1e-5), [1.0, 2.0]);
+        assert!(kinks(&ramp.0, &ramp.1, 0.2).is_empty());
+        let t: Vec<f64> = (0..=100).map(|k| 0.01 * f64::from(k)).collect();
+        let x: Vec<f64> = t.iter().map(|t| 0.1 * (2.0 * std::f64::consts::PI * t).sin()).collect();
+        // it begins and ends with a jump of its rate
+        assert_eq!(kinks(&t, &x, 1e-5), [0.0, 1.0]);
+        assert!(kinks(&[2.0], &[1.0], 0.0).is_empty());
     }
 
     #[test]

@@ -96,6 +96,70 @@ impl Expr {
         Ok(expr)
     }
 
+    /// Adds times in (`from`, `to`], in s, at which a function goes from one of its pieces to
+    /// another. Each is the first time of the new piece. Pieces shorter than the span divided by
+    /// [`CELLS`] may be missed.
+    pub fn kinks(&self, (from, to): (f64, f64), out: &mut Vec<f64>) {
+        match self {
+            Self::Number(_) | Self::Time => return,
+            Self::Negate(a) => a.kinks((from, to), out),
+            Self::Binary(_, a, b) => [a, b].iter().for_each(|part| part.kinks((from, to), out)),
+            Self::Call(_, parts) => parts.iter().for_each(|part| part.kinks((from, to), out)),
+        }
+        let time = |k: usize| from + (to - from) * k as f64 / CELLS as f64;
+        let mut last = self.piece(from);
+        for k in 1..=CELLS {
+            let end = self.piece(time(k));
+            // one cell may have several kinks
+            let mut low = time(k - 1);
+            for _ in 0..MOST_IN_CELL {
+                if last == end {
+                    break;
+                }
+                let mut high = time(k);
+                let mut middle = 0.5 * (low + high);
+                while low < middle && middle < high {
+                    if self.piece(middle) == last {
+                        low = middle;
+                    } else {
+                        high = middle;
+                    }
+                    middle = 0.5 * (low + high);
+                }
+                out.push(high);
+                (low, last) = (high, self.piece(high));
+            }
+            last = end;
+        }
+    }
+
+    /// Number of the piece of this function that gives its value at `t`; its arguments are not
+    /// looked at.
+    fn piece(&self, t: f64) -> f64 {
+        let Self::Call(function, arguments) = self else { return 0.0 };
+        let x = arguments[0].at(t).0;
+        let is = |yes: bool| f64::from(u8::from(yes));
+        let piece = match function {
+            Function::Abs | Function::Step => is(x < 0.0),
+            Function::Min | Function::Max => is(x < arguments[1].at(t).0),
+            Function::Clamp => is(x < arguments[1].at(t).0) - is(x > arguments[2].at(t).0),
+            Function::Smooth => is(x > 0.0) + is(x >= 1.0),
+            Function::Floor => x.floor(),
+            Function::Ceil => x.ceil(),
+            Function::Mod => (x / arguments[1].at(t).0).floor(),
+            Function::If => is(x > 0.0),
+            Function::Sin
+            | Function::Cos
+            | Function::Tan
+            | Function::Exp
+            | Function::Log
+            | Function::Sqrt
+            | Function::Between => 0.0,
+        };
+        // NaN differs from itself
+        if piece.is_nan() { 0.0 } else { piece }
+    }
+
     /// Value and time derivative at `t`, in s.
     pub fn at(&self, t: f64) -> (f64, f64) {
         match self {
@@ -176,6 +240,10 @@ fn call(function: Function, arguments: &[Expr], t: f64) -> (f64, f64) {
     }
 }
 
+/// Number of parts of a run in which kinks are looked for.
+const CELLS: usize = 4096;
+/// Largest number of kinks that are looked for in one of these parts.
+const MOST_IN_CELL: usize = 8;
 /// Deepest nesting; bounds the use of the stack.
 const MAX_DEPTH: usize = 64;
 /// Longest expression, in characters; a sum of this length does not overflow the stack.
@@ -410,6 +478,31 @@ mod tests {
                 assert!((expr.at(t).1 - difference).abs() < 1e-7, "{text} at {t}");
             }
         }
+    }
+
+    /// Kinks are the first times of the new pieces, to the last digit; a smooth function has none.
+    #[test]
+    fn kinks_are_found_to_the_last_digit() {
+        let kinks = |text: &str| {
+            let mut out = Vec::new();
+            Expr::parse(text, &OfTime(None)).unwrap().kinks((0.0, 4.0), &mut out);
+            out.sort_by(f64::total_cmp);
+            out
+        };
+        assert!(kinks("0.1*sin(2*pi*t)*exp(-t) + t^2").is_empty());
+        assert_eq!(kinks("step(t-1)"), [1.0]);
+        assert_eq!(kinks("2*max(0, t - 0.75)"), [0.75f64.next_up()]);
+        assert_eq!(kinks("clamp(t, 1, 2.5)"), [1.0, 2.5f64.next_up()]);
+        assert_eq!(kinks("floor(2*t)"), [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]);
+        assert_eq!(kinks("smooth((t-1)/2)"), [1f64.next_up(), 3.0]);
+        // two within one cell
+        let both = kinks("if(t - 1, if(t - 1.0003, 0, 1), 0)");
+        assert_eq!(both, [1f64.next_up(), 1.0003f64.next_up()]);
+        let turn = kinks("abs(sin(2*t))");
+        assert!(
+            turn.len() == 2 && (turn[0] - 0.5 * std::f64::consts::PI).abs() < 1e-15,
+            "{turn:?}"
+        );
     }
 
     #[test]

@@ -131,6 +131,15 @@ impl Fact {
         Ok(Self { source: map.need("source")?.text()?.to_owned(), what, value, tolerance })
     }
 
+    /// Times that the fact speaks of, in s.
+    pub(crate) fn times(&self) -> impl Iterator<Item = f64> {
+        let span = match self.what {
+            What::Drift { from, to, .. } | What::Turn { from, to, .. } => [Some(from), Some(to)],
+            _ => [self.what.time(), None],
+        };
+        span.into_iter().flatten()
+    }
+
     /// Checks this fact against a finished run of the scene with this system.
     pub fn check(&self, recording: &Recording, system: &System) -> FactResult {
         let mut watch = FactWatch::new(self);

@@ -54,6 +54,7 @@ mod replica;
 mod robot;
 mod rules;
 mod run;
+mod run_by_tolerance;
 mod sample;
 mod scene;
 mod self_collision;

@@ -3,7 +3,7 @@
 use crate::scene::{Scene, n_steps};
 use quasistep::{
     Checkpoint, ContactMode, State, StepError, StepInput, StepParams, StepReport, Uniqueness,
-    WarmStart, Workspace, Wrench,
+    WarmStart, Wrench,
 };
 use quasistep_math::Pose;
 use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording};
@@ -33,8 +33,12 @@ pub struct RunOptions<'a> {
     pub params: Option<StepParams>,
     /// Simulated time, in s; ignored if `n_steps` is given.
     pub duration: Option<f64>,
-    /// Number of steps.
+    /// Number of steps; with a tolerance, of rows of `commands` and `tau`.
     pub n_steps: Option<usize>,
+    /// With a tolerance: time between outputs, in s, in place of the scene's. A step ends at each of
+    /// its multiples. It is also the time between rows of `commands` and `tau`, which begin at the
+    /// start; steps between two rows read them as the parts of a divided step do.
+    pub every: Option<f64>,
     /// Commands at the end of each step, `n_steps × n_cmd`, and their rates, `n_steps × n_cmd_v` or
     /// empty for zero. They replace the scene's commands.
     pub commands: Option<(&'a [f64], &'a [f64])>,
@@ -107,8 +111,8 @@ impl Scene {
         if let Some(error) = &stopped {
             recording.finish = Finish::Stopped { reason: error.to_string() };
         }
-        let Checkpoint { state, rows } = end;
-        RunOutcome { recording, state, warm: WarmStart { rows }, stopped }
+        let Checkpoint { state, warm } = end;
+        RunOutcome { recording, state, warm, stopped }
     }
 
     /// [`run_with`](Self::run_with) without storing frames. `sink` gets each frame, beginning with
@@ -131,10 +135,14 @@ impl Scene {
         } else if state.v.is_empty() {
             state.v.resize(system.model().n_v(), 0.0);
         }
-        let mut input = StepInput::default();
         if sink(self.frame(&state, None), None).is_break() {
             return (work.checkpoint(&state), None);
         }
+        if params.sizes.is_some() {
+            let stopped = self.run_by_tolerance(options, params, &mut state, &mut work, sink);
+            return (work.checkpoint(&state), stopped.err());
+        }
+        let mut input = StepInput::default();
         let h = params.time_step;
         for index in 1..=self.n_steps_with(options) {
             let t = quasistep::end_of_step(state.time, h);
@@ -184,12 +192,14 @@ impl Scene {
     ///
     /// If the step cannot be taken.
     pub fn first_step(&self) -> Result<FirstStep, StepError> {
-        let mut work: Workspace = self.system.create_workspace();
-        let mut state = self.start.clone();
-        let mut input = StepInput::default();
-        self.sample(self.params.time_step, &mut input);
-        let report = self.system.step_with(&mut state, &input, &self.params, &mut work)?.clone();
-        Ok(FirstStep { report, pairs: self.pairs_at_start()? })
+        let mut first = None;
+        let (_, stopped) = self.run_frames(&RunOptions::default(), None, &mut |_, step| {
+            let Some(step) = step else { return ControlFlow::Continue(()) };
+            first.get_or_insert_with(|| step.report.clone());
+            ControlFlow::Break(())
+        });
+        stopped.map_or(Ok(()), Err)?;
+        Ok(FirstStep { report: first.unwrap_or_default(), pairs: self.pairs_at_start()? })
     }
 
     /// Pairs of bodies within the contact margin at the start, by distance.
@@ -218,26 +228,25 @@ impl Scene {
         &self,
         observer: &mut dyn FnMut(f64, Option<Uniqueness>),
     ) -> Result<(), (f64, StepError)> {
-        let mut work = self.system.create_workspace();
-        let mut state = self.start.clone();
-        let mut input = StepInput::default();
-        for index in 1..=self.n_steps() {
-            self.sample(index as f64 * self.params.time_step, &mut input);
-            self.system
-                .step_with(&mut state, &input, &self.params, &mut work)
-                .map_err(|error| (state.time, error))?;
-            observer(state.time, self.system.uniqueness(&work));
-        }
-        Ok(())
+        let params = StepParams { uniqueness: true, ..self.params.clone() };
+        let options = RunOptions { params: Some(params), ..RunOptions::default() };
+        let (end, stopped) = self.run_frames(&options, None, &mut |_, step| {
+            if let Some(step) = step {
+                observer(step.state.time, step.report.uniqueness.clone());
+            }
+            ControlFlow::Continue(())
+        });
+        stopped.map_or(Ok(()), |error| Err((end.state.time, error)))
     }
 
-    /// A recording of this scene without frames, with the time step of these parameters.
+    /// A recording of this scene without frames, with the time step of these parameters; the smallest
+    /// if a tolerance chooses it.
     pub fn empty_recording(&self, params: &StepParams) -> Recording {
         let model = self.system.model();
         Recording {
             scene: self.name.clone(),
             title: self.title.clone(),
-            time_step: params.time_step,
+            time_step: params.sizes.map_or(params.time_step, |sizes| sizes.min),
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
             collision_shapes: self.system.geoms().iter().map(|g| g.name.clone()).collect(),
             shapes: self.drawing.clone(),
@@ -316,7 +325,7 @@ impl Scene {
     }
 
     /// The [`frame`](Self::frame) of a state whose body poses may already be known.
-    fn frame_at(
+    pub(crate) fn frame_at(
         &self,
         state: &State,
         poses: Option<Vec<Pose>>,

@@ -13,8 +13,8 @@ use crate::torques::Torque;
 use crate::world::World;
 use quasistep::{
     Certificate, Cone, Fallback, Formulation, FrictionLaw, Inertia, Integration, Motion,
-    PrescribedRate, Relaxation, Role, Rotations, State, StepInput, StepParams, Substeps, System,
-    TangentAxes, Wrench,
+    PrescribedRate, Relaxation, Role, Rotations, Sizes, State, StepInput, StepParams, Substeps,
+    System, TangentAxes, Wrench,
 };
 use quasistep_formats::SceneError;
 use quasistep_math::Vec3;
@@ -37,6 +37,8 @@ pub struct Scene {
     pub params: StepParams,
     /// Simulated time, in s.
     pub duration: f64,
+    /// Time between outputs, in s: with a tolerance, a step ends at each of its multiples.
+    pub every: Option<f64>,
     /// Drawn shapes.
     pub drawing: Vec<DrawnShape>,
     /// Facts that the scene states about its own run.
@@ -66,12 +68,13 @@ struct WrenchOverTime {
     torque_W: [Curve; 3],
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "format",
     "title",
     "description",
     "gravity",
     "step",
+    "output",
     "models",
     "commands",
     "wrenches",
@@ -81,8 +84,11 @@ const KEYS: [&str; 13] = [
     "mpc",
     "facts",
 ];
-const STEP_KEYS: [&str; 21] = [
+const STEP_KEYS: [&str; 24] = [
     "size",
+    "tolerance",
+    "min_size",
+    "max_size",
     "duration",
     "friction",
     "motion",
@@ -104,6 +110,8 @@ const STEP_KEYS: [&str; 21] = [
     "work_limit",
     "uniqueness",
 ];
+/// Number of times at which curves are checked, where steps have no size of their own.
+const N_CHECKED: usize = 4096;
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
 
@@ -119,12 +127,7 @@ impl Scene {
         looks: bool,
     ) -> Result<Self, SceneError> {
         let mut node = Node::parse(text, file)?;
-        for (key, value) in changes {
-            node.set(key, value)?;
-        }
-        for key in without {
-            node.remove(key);
-        }
+        change(&mut node, changes, without)?;
         let root = node.at(file).within(Numbers::default());
         let map = root.map(&KEYS)?;
         if let Some(format) = map.get("format")
@@ -144,7 +147,15 @@ impl Scene {
                 params.formulation.motion.name()
             ));
         }
-        let grid = Grid { h: params.time_step, n: n_steps(duration, params.time_step) };
+        let every = map.get("output").map(|at| read_output(at, &params)).transpose()?;
+        if params.sizes.is_some() && params.relaxation == Relaxation::Step {
+            warnings.push(
+                "`relaxation: step` drags more in smaller steps, so the motion depends on the sizes that `tolerance` chooses; give a time in s"
+                    .into(),
+            );
+        }
+        let h = params.sizes.map_or(params.time_step, |_| duration / N_CHECKED as f64);
+        let grid = Grid { h, n: n_steps(duration, h) };
         let of_models = |key: &str| map.get(key).map(|at| with_extents(at, &extents));
         let models = map.need("models")?;
         let (told, motors, params_of) = (&told, &motors, &params);
@@ -153,7 +164,7 @@ impl Scene {
         let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));
         let control = (map.get("mpc"))
-            .map(|at| ControlSection::read(at, &system, &q, params.time_step))
+            .map(|at| ControlSection::read(at, &system, &q, one_size(at, &params)?))
             .transpose()?;
         let facts = match map.get("facts") {
             None => Vec::new(),
@@ -171,6 +182,7 @@ impl Scene {
             start: State { time: 0.0, q, v },
             params,
             duration,
+            every,
             drawing,
             facts,
             control,
@@ -199,13 +211,23 @@ impl Scene {
     /// Fills the input of a step with other parameters than the scene's; see
     /// [`sample`](Self::sample).
     pub fn sample_for(&self, params: &StepParams, t: f64, input: &mut StepInput) {
+        self.sample_over(params, (t - params.time_step, t), input);
+    }
+
+    /// Fills the input of a step from a time to another, in s.
+    pub(crate) fn sample_over(
+        &self,
+        params: &StepParams,
+        (from, t): (f64, f64),
+        input: &mut StepInput,
+    ) {
         self.commands.sample(t, input);
         if params.integration == Integration::Midpoint {
-            self.commands.mean_rates(t, params.time_step, &mut input.v_cmd);
+            self.commands.mean_rates(from, t, &mut input.v_cmd);
         }
         if params.prescribed_rate == PrescribedRate::Derivative {
             let mut start = StepInput::default();
-            self.commands.sample(t - params.time_step, &mut start);
+            self.commands.sample(from, &mut start);
             let mut at = 0;
             for &body in self.system.commanded() {
                 let end = at + self.system.model().body(body).v.len();
@@ -218,6 +240,16 @@ impl Scene {
         self.sample_torques(t, &mut input.tau);
         input.wrenches.clear();
         self.sample_wrenches(t, &mut input.wrenches);
+    }
+
+    /// Times (s) in a span at which commands, torques and wrenches have kinks. Knots of commands count
+    /// from a height of `least` (m or rad) on.
+    pub(crate) fn kinks(&self, span: (f64, f64), least: f64) -> Vec<f64> {
+        let mut kinks = Vec::new();
+        self.commands.kinks(span, least, &mut kinks);
+        let curves = self.wrenches.iter().flat_map(|w| w.force_W.iter().chain(&w.torque_W));
+        curves.for_each(|curve| curve.kinks(span, 0.0, &mut kinks));
+        kinks
     }
 
     /// Fills `tau`, length `n_v`, with the torque commands at time `t` (s), in N and N·m. Empties
@@ -249,6 +281,36 @@ impl Scene {
                 torque_W: at(&wrench.torque_W),
             });
         }
+    }
+}
+
+/// Applies changes of values by their dotted keys, and removes keys.
+fn change(
+    node: &mut Node,
+    changes: &[(String, String)],
+    without: &[String],
+) -> Result<(), SceneError> {
+    for (key, value) in changes {
+        node.set(key, value)?;
+        // one way to choose sizes takes the place of the other
+        let is_set = |key: &String| changes.iter().any(|(other, _)| other == key);
+        let others = instead_of(key).map(|other| format!("step.{other}"));
+        for other in others.filter(|other| !is_set(other)) {
+            node.remove(&other);
+        }
+    }
+    for key in without {
+        node.remove(key);
+    }
+    Ok(())
+}
+
+/// The size of steps (s) for a part of the scene at `at` that needs a single one.
+fn one_size(at: &At<'_>, params: &StepParams) -> Result<f64, SceneError> {
+    let rule = "it takes steps of one size: give `step.size` in place of `step.tolerance`";
+    match params.sizes {
+        None => Ok(params.time_step),
+        Some(_) => Err(at.error(format!("`mpc` was seen with `step.tolerance`; {rule}"))),
     }
 }
 
@@ -291,6 +353,7 @@ pub(crate) fn read_step(
     };
     positive("size", "s", &mut params.time_step)?;
     positive("duration", "s", &mut duration)?;
+    read_sizes(&map, duration, &mut params)?;
     if let Some(at) = map.get("max_overlap") {
         params.max_overlap = at.positive_up_to_infinity("m")?;
     }
@@ -342,6 +405,55 @@ pub(crate) fn read_step(
         ])?;
     }
     Ok((params, duration))
+}
+
+/// Reads the choice of sizes by a tolerance. Steps without a choice take the largest size.
+fn read_sizes(map: &Map<'_>, duration: f64, params: &mut StepParams) -> Result<(), SceneError> {
+    let Some(at) = map.get("tolerance") else {
+        let bound = map.get("min_size").or(map.get("max_size"));
+        let rule =
+            "it bounds the sizes that `tolerance` (m) chooses; give that, or `size` (s) alone";
+        return bound.map_or(Ok(()), |at| Err(at.error(format!("a bound was seen; {rule}"))));
+    };
+    if map.get("size").is_some() {
+        return Err(at.error(
+            "`tolerance` and `size` were both seen; give `size` (s) for steps of one size, or `tolerance` (m), with \
+             `min_size` and `max_size` (s) if you wish, for steps that choose theirs",
+        ));
+    }
+    let tolerance = at.positive("m")?;
+    let given = |key: &str| map.get(key).map(|at| at.positive("s")).transpose();
+    let least = given("min_size")?;
+    let max = given("max_size")?
+        .unwrap_or_else(|| Sizes::MAX.min(duration).max(least.unwrap_or_default()));
+    let min = least.unwrap_or(max / Sizes::RATIO);
+    if let (Some(at), true) = (map.get("min_size"), min > max) {
+        return Err(at.error(format!("{min} was seen; it must be at most `max_size`, {max} s")));
+    }
+    params.sizes = Some(Sizes { tolerance, min, max });
+    params.time_step = max;
+    Ok(())
+}
+
+/// Keys of `step` that a key takes the place of.
+pub(crate) fn instead_of(key: &str) -> impl Iterator<Item = &'static str> {
+    let others: &[&str] = match key.strip_prefix("step.").unwrap_or(key) {
+        "size" => &["tolerance", "min_size", "max_size"],
+        "tolerance" => &["size"],
+        _ => &[],
+    };
+    others.iter().copied()
+}
+
+/// Reads `output`.
+fn read_output(at: &At<'_>, params: &StepParams) -> Result<f64, SceneError> {
+    let map = at.map(&["every"])?;
+    let every = map.need("every")?;
+    if params.sizes.is_none() {
+        let rule = "steps end at these times if `step.tolerance` chooses their sizes; a run of one size is thinned with `--every N`";
+        return Err(every.error(format!("{} was seen with `step.size`; {rule}", every.seen())));
+    }
+    every.positive("s")
 }
 
 /// Reads how time, rotations and contacts are discretised.

@@ -2,9 +2,10 @@
 //! notebooks thereby use the same words and get the same errors.
 
 use crate::document::{Node, Numbers};
-use crate::scene::read_step;
+use crate::scene::{instead_of, read_step};
 use quasistep::{
-    Inertia, Integration, PrescribedRate, Relaxation, Rotations, StepParams, Substeps, TangentAxes,
+    Inertia, Integration, PrescribedRate, Relaxation, Rotations, Sizes, StepParams, Substeps,
+    TangentAxes,
 };
 use quasistep_formats::SceneError;
 use std::fmt::Write as _;
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
     let StepParams {
         time_step,
+        sizes,
         contact_margin,
         max_overlap,
         substeps,
@@ -57,8 +59,8 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         Substeps::Auto => "auto",
         Substeps::Never => "never",
     };
-    vec![
-        ("size", time_step.to_string()),
+    let mut words = size_words(*time_step, sizes.as_ref());
+    words.extend([
         ("friction", formulation.friction.name().into()),
         ("cone", formulation.cone.to_string()),
         ("motion", formulation.motion.name().into()),
@@ -88,7 +90,20 @@ pub fn step_words(params: &StepParams) -> Vec<(&'static str, String)> {
         ),
         ("uniqueness", uniqueness.to_string()),
         ("gravity", format!("{gravity:?}")),
-    ]
+    ]);
+    words
+}
+
+/// The words that say how large steps are.
+fn size_words(time_step: f64, sizes: Option<&Sizes>) -> Vec<(&'static str, String)> {
+    match sizes {
+        None => vec![("size", time_step.to_string())],
+        Some(Sizes { tolerance, min, max }) => vec![
+            ("tolerance", tolerance.to_string()),
+            ("min_size", min.to_string()),
+            ("max_size", max.to_string()),
+        ],
+    }
 }
 
 /// A number in YAML syntax.
@@ -107,7 +122,10 @@ pub fn read_step_words(
 ) -> Result<StepParams, SceneError> {
     let (mut step, mut gravity) = (String::from("step:\n"), String::new());
     let kept = step_words(base).into_iter().map(|(key, value)| (key.to_owned(), value));
-    let is_changed = |key: &str| changes.iter().any(|(changed, _)| changed == key);
+    let is_changed = |key: &str| {
+        let same = |changed: &str| changed == key || instead_of(changed).any(|other| other == key);
+        changes.iter().any(|(changed, _)| same(changed))
+    };
     for (key, value) in kept.filter(|(key, _)| !is_changed(key)).chain(changes.iter().cloned()) {
         if key == "duration" {
             let message = "the duration belongs to a run, not to a step";

@@ -12,6 +12,7 @@ use crate::params::StepParams;
 use crate::report::StepReport;
 use crate::state::{State, StepInput, WarmStart, Wrench};
 use crate::system::System;
+use crate::taken::Taken;
 use crate::workspace::Workspace;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,6 +48,11 @@ pub struct BatchInput<'a> {
     pub tau: &'a [f64],
     /// Warm start of each sample's first step, N of them; or empty for cold starts.
     pub warm: &'a [WarmStart],
+    /// Time between rows of commands, in s, > 0. Samples whose parameters have
+    /// [`StepParams::sizes`] need it: a "step" of this batch is then the time of one row, which the
+    /// sample covers in steps of its own sizes, see [`System::command_within`]. Others do not read
+    /// it.
+    pub every: Option<f64>,
 }
 
 /// Selects what is returned for every sample in addition to its configurations.
@@ -80,6 +86,9 @@ pub type MakeVariant<'a> = &'a (dyn Fn(usize) -> Result<Variant, SampleError> + 
 pub struct SampleOutcome {
     /// Number of steps taken; equal to T if there is no error.
     pub n_steps: usize,
+    /// Number of steps by tolerance, of rejected sizes, and of steps of the smallest size that exceed
+    /// the tolerance.
+    pub by_tolerance: [usize; 3],
     /// Error of the first step that failed.
     pub error: Option<SampleError>,
     /// Report of the last step that was taken, if requested.
@@ -88,6 +97,17 @@ pub struct SampleOutcome {
     pub warm: WarmStart,
     /// Velocity after the last step, `n_v`; empty if the formulation does not carry velocity.
     pub v: Vec<f64>,
+}
+
+impl SampleOutcome {
+    /// Counts two steps of a size of their own.
+    fn count(&mut self, pair: &[Taken; 2]) {
+        let choice = pair[1].report.choice;
+        let [steps, rejected, unresolved] = &mut self.by_tolerance;
+        *steps += 2;
+        *rejected += choice.map_or(0, |choice| choice.rejected as usize);
+        *unresolved += usize::from(choice.is_some_and(|choice| !choice.resolved));
+    }
 }
 
 /// Reason why a sample ended early.
@@ -390,7 +410,16 @@ impl Sampler<'_> {
             let n_v = system.model.n_v();
             step.tau.clear();
             step.tau.extend(tau.get(k * n_v..(k + 1) * n_v).into_iter().flatten());
-            if let Err(error) = system.step_with(&mut state, &step, params, work) {
+            let result = if params.sizes.is_none() {
+                system.step_with(&mut state, &step, params, work).map(drop)
+            } else {
+                let taken = &mut |pair: &[Taken; 2], _: &mut State| {
+                    outcome.count(pair);
+                    Ok(())
+                };
+                system.cover_row(&mut state, &step, input.every, params, work, taken)
+            };
+            if let Err(error) = result {
                 outcome.error = Some(error.into());
                 break;
             }

@@ -142,6 +142,11 @@ impl StepError {
 }
 
 impl StepError {
+    /// True if a shorter step may have a solution.
+    pub(crate) fn may_help_to_shorten(&self) -> bool {
+        self.is_about_friction()
+    }
+
     /// True if the step was proven to have no solution.
     pub(crate) fn is_proof(&self) -> bool {
         matches!(self, Self::Unsupported { .. } | Self::Infeasible { .. } | Self::Jammed { .. })

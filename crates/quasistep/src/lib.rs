@@ -31,6 +31,7 @@
 mod area;
 mod batch;
 mod batch_derivatives;
+mod by_tolerance;
 mod cartesian;
 mod certificate;
 mod certify;
@@ -38,6 +39,7 @@ mod constraint;
 mod contact;
 mod deep;
 mod derivatives;
+mod displacement;
 mod drag;
 mod error;
 mod far_commands;
@@ -57,6 +59,7 @@ mod row;
 mod run_derivatives;
 mod scan;
 mod seams;
+mod sizes;
 mod stand_in;
 mod state;
 mod statics;
@@ -64,6 +67,7 @@ mod step;
 mod substeps;
 mod sweep;
 mod system;
+mod taken;
 mod tally;
 mod timer;
 mod trace;
@@ -74,6 +78,7 @@ pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, 
 pub use batch_derivatives::{
     BatchDerivatives, BatchVelocities, DerivativeOutcome, DifferentiateBatch,
 };
+pub use by_tolerance::InputOf;
 pub use cartesian::{
     CartesianSpring, Matrix6, SpringAxes, damping_of_ratio, positive_semidefinite,
 };
@@ -103,10 +108,12 @@ pub use report::{
 };
 pub use row::RowKey;
 pub use run_derivatives::{RunDerivatives, SystemChange};
+pub use sizes::{SizeChoice, Sizes};
 pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use step::end_of_step;
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
-pub use tally::{Answers, Float, Spread, Tally, Worst};
+pub use taken::{Span, Taken};
+pub use tally::{Answers, Float, Spread, Tally, Unresolved, Worst};
 pub use timer::Stage;
 pub use workspace::Workspace;

@@ -1,6 +1,7 @@
 use crate::certificate::Certificate;
 use crate::error::ParamError;
 use crate::formulation::{Cone, Formulation};
+use crate::sizes::Sizes;
 
 /// Parameters of one step. Plain data that may change between steps: `StepParams { time_step: 0.1,
 /// ..Default::default() }`.
@@ -8,6 +9,10 @@ use crate::formulation::{Cone, Formulation};
 pub struct StepParams {
     /// Time step `h`, in s, > 0. Default 0.01.
     pub time_step: f64,
+    /// Choice of sizes by a tolerance, read by [`System::step_by_tolerance`](crate::System::step_by_tolerance)
+    /// and by runs. [`System::step`](crate::System::step) takes a step of `time_step` in any case.
+    /// Default `None`.
+    pub sizes: Option<Sizes>,
     /// Contact margin, in m, ≥ 0: pairs farther apart have no row at first. Default 0.02. With
     /// `f64::INFINITY` all pairs have rows. Symbol ε in Pang21.
     ///
@@ -242,6 +247,7 @@ impl Default for StepParams {
     fn default() -> Self {
         Self {
             time_step: 0.01,
+            sizes: None,
             contact_margin: 0.02,
             max_overlap: 1e-3,
             substeps: Substeps::Auto,
@@ -283,6 +289,7 @@ impl StepParams {
             }
         };
         positive("time_step", self.time_step, f64::MAX, "s")?;
+        self.sizes.as_ref().map_or(Ok(()), Sizes::check)?;
         positive("max_recovery_speed", self.max_recovery_speed, f64::INFINITY, "m/s")?;
         positive("max_overlap", self.max_overlap, f64::INFINITY, "m")?;
         positive("fallback_stiffness", self.fallback_stiffness, f64::MAX, "N/m")?;

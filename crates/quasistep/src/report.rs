@@ -4,6 +4,7 @@ use crate::certificate::Certificate;
 use crate::error::StepError;
 use crate::friction::Friction;
 use crate::params::Fallback;
+use crate::sizes::SizeChoice;
 use crate::timer::Stage;
 pub use quasistep_cone::Method;
 pub use quasistep_friction::CoulombMethod;
@@ -251,6 +252,10 @@ pub struct StepReport {
     pub drags: Vec<BodyDrag>,
     /// Residuals.
     pub certificate: Certificate,
+    /// Size of the step, in s.
+    pub time_step: f64,
+    /// How the size was chosen, if it was, in the report of the second of two steps.
+    pub choice: Option<SizeChoice>,
     /// Number of substeps, 1 for an undivided step. Velocity, forces and contacts are those of the
     /// last substep.
     pub substeps: u32,

@@ -19,6 +19,7 @@ use crate::friction::Friction;
 use crate::params::StepParams;
 use crate::state::{State, StepInput};
 use crate::system::{Geom, Role, System};
+use crate::workspace::Workspace;
 use quasistep_model::{Body, BodyInertia, Support, SupportLoad};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -218,35 +219,95 @@ impl System {
         if carried {
             state.v = own_part(input.v, index, n_v).to_vec();
         }
-        let mut derivatives = self.create_derivatives();
-        let mut dx = vec![(vec![0.0; n_v], Vec::new()); changes.len()];
-        let mut out = OutputChange::default();
+        let mut run = Propagated {
+            system: self,
+            changes,
+            derivatives: self.create_derivatives(),
+            dx: vec![(vec![0.0; n_v], Vec::new()); changes.len()],
+            out: OutputChange::default(),
+        };
+        let mut work = params.sizes.map(|_| self.create_workspace());
         for k in 0..input.n_steps {
             let part = |all: &[f64], n: usize| all.get(k * n..(k + 1) * n).unwrap_or(&[]).to_vec();
-            let step = StepInput {
+            let row = StepInput {
                 q_cmd: part(q_cmd, n_cmd),
                 v_cmd: part(v_cmd, n_rate),
                 wrenches: input.wrenches.get(k).cloned().unwrap_or_default(),
                 tau: part(input.tau, n_v),
             };
-            self.differentiate(&state, &step, params, Mode::Exact, &mut derivatives)?;
-            state.q.copy_from_slice(derivatives.q_next());
-            if carried {
-                state.v.clone_from(&derivatives.report().v);
-            }
-            state.time = crate::step::end_of_step(state.time, params.time_step);
-            for (p, (change, (dq, dv))) in changes.iter().zip(&mut dx).enumerate() {
-                // each substep has contacts of its own
-                let of = |part: &Derivatives| change.of_step(self, part, (dq.clone(), dv.clone()));
-                derivatives.jvp_of(self, &of, false, &mut out)?;
-                dq.clone_from(&out.q_next);
-                if carried {
-                    dv.clone_from(&out.v);
+            match &mut work {
+                None => {
+                    run.push(&mut state, &row, params)?;
+                    state.time = crate::step::end_of_step(state.time, params.time_step);
                 }
+                Some(work) => {
+                    self.cover_row_with(&mut run, &mut state, &row, (input.every, params), work)?;
+                }
+            }
+            for (p, (dq, _)) in run.dx.iter().enumerate() {
                 let row = (k * changes.len() + p) * n_q;
                 self.model.coordinate_change(&state.q, dq, &mut by[row..row + n_q]);
             }
             q[k * n_q..(k + 1) * n_q].copy_from_slice(&state.q);
+        }
+        Ok(())
+    }
+
+    /// Covers a row in steps by tolerance, and differentiates each at the size that was taken.
+    fn cover_row_with(
+        &self,
+        run: &mut Propagated<'_>,
+        state: &mut State,
+        row: &StepInput,
+        (every, params): (Option<f64>, &StepParams),
+        work: &mut Workspace,
+    ) -> Result<(), DerivativeError> {
+        let mut from = state.clone();
+        self.cover_row(state, row, every, params, work, &mut |pair, end| {
+            for step in pair {
+                let own = StepParams { time_step: step.report.time_step, ..params.clone() };
+                run.push(&mut from, &step.input, &own)?;
+                from.time = step.state.time;
+            }
+            end.clone_from(&from);
+            Ok(())
+        })
+    }
+}
+
+/// A run that is differentiated: the change of its state with each parameter.
+struct Propagated<'a> {
+    system: &'a System,
+    changes: &'a [SystemChange],
+    derivatives: Derivatives,
+    /// Changes of `q`, on the tangent space, and of `v`.
+    dx: Vec<(Vec<f64>, Vec<f64>)>,
+    out: OutputChange,
+}
+
+impl Propagated<'_> {
+    /// Takes a step from `state`, and its derivatives; the time stays.
+    fn push(
+        &mut self,
+        state: &mut State,
+        input: &StepInput,
+        params: &StepParams,
+    ) -> Result<(), DerivativeError> {
+        let Self { system, changes, derivatives, dx, out } = self;
+        let carried = params.formulation.carries_velocity();
+        system.differentiate(state, input, params, Mode::Exact, derivatives)?;
+        state.q.copy_from_slice(derivatives.q_next());
+        if carried {
+            state.v.clone_from(&derivatives.report().v);
+        }
+        for (change, (dq, dv)) in changes.iter().zip(dx) {
+            // each substep has contacts of its own
+            let of = |part: &Derivatives| change.of_step(system, part, (dq.clone(), dv.clone()));
+            derivatives.jvp_of(system, &of, false, out)?;
+            dq.clone_from(&out.q_next);
+            if carried {
+                dv.clone_from(&out.v);
+            }
         }
         Ok(())
     }

@@ -65,16 +65,21 @@ pub struct Wrench {
 pub struct Checkpoint {
     /// The state.
     pub state: State,
-    /// Rows of the last step, ascending by key.
-    pub rows: Vec<WarmRow>,
+    /// Warm start of the next step.
+    pub warm: WarmStart,
 }
 
-/// Warm start of a step's solver: rows of the step before. Any system accepts any warm start; rows
-/// that it does not have are ignored.
+/// Warm start of a step: rows of the step before, for its solver, and its size, if a tolerance
+/// chooses sizes. Any system accepts any warm start; rows that it does not have are ignored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmStart {
     /// Warm-start rows, ascending by key.
     pub rows: Vec<WarmRow>,
+    /// Size of the step that left the rows, in s. A step of another size scales their impulses.
+    pub time_step: Option<f64>,
+    /// Size of the next step, in s; `None` for the largest. Read by
+    /// [`System::step_by_tolerance`](crate::System::step_by_tolerance).
+    pub next_size: Option<f64>,
 }
 
 /// Warm-start values of one row.

@@ -81,7 +81,10 @@ impl System {
         work.timer.reset();
         work.report.fallback = None;
         work.report.uniqueness = None;
+        work.report.time_step = params.time_step;
+        work.report.choice = None;
         work.work_left = params.work_limit;
+        work.warm.scale_to(params.time_step);
         self.take_substeps(state, input, params, work)?;
 
         // `state` is unchanged up to here

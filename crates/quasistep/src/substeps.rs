@@ -162,7 +162,7 @@ impl System {
     /// Command at the end of a substep of `size` out of the `left` seconds; `None` at the end of
     /// the step. Prescribed joints have covered that share of their way, other commands follow
     /// their rate.
-    fn command_part(
+    pub(crate) fn command_part(
         &self,
         from: &State,
         input: &Drive<'_>,

@@ -5,7 +5,7 @@ use crate::error::SystemError;
 use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
 use crate::held::{self, Constraint, Group, Held};
 use quasistep_geometry::{Aabb, BroadPhase, NarrowPhase, Shape};
-use quasistep_math::Pose;
+use quasistep_math::{Pose, Vec3};
 use quasistep_model::{JointKind, Model, WORLD};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -152,6 +152,8 @@ pub struct System {
     pub(crate) block_of_variable: Vec<(u32, u32)>,
     /// Bound on each entry of `q_cmd`, see [`System::farthest_commands`].
     pub(crate) farthest: Vec<f64>,
+    /// Points of each body whose displacement is measured, see [`System::displacement`].
+    pub(crate) corners: Vec<Vec<Vec3>>,
     /// Dofs with a variable and dry friction, of the joint or of a slide's support, ascending. Each
     /// has one more variable, in a block of its own after the blocks of the trees.
     pub(crate) friction_dofs: Vec<usize>,
@@ -238,10 +240,12 @@ impl System {
             block_dims: Vec::new(),
             block_of_variable: Vec::new(),
             farthest: Vec::new(),
+            corners: Vec::new(),
             friction_dofs: Vec::new(),
             planes: Vec::new(),
         };
         system.farthest = system.find_farthest();
+        system.corners = system.find_corners();
         system.lay_out();
         Ok(system)
     }

@@ -3,6 +3,7 @@
 use crate::certificate::Certificate;
 use crate::params::Fallback;
 use crate::report::{BodyDrag, ContactMode, CoulombMethod, Method, StepMethod, StepReport};
+use crate::sizes::SizeChoice;
 use crate::timer::Stage;
 use quasistep_record::{ForceUniqueness, MotionUniqueness};
 use std::collections::BTreeMap;
@@ -12,6 +13,9 @@ use std::collections::BTreeMap;
 pub struct Tally {
     steps: usize,
     total_ns: u64,
+    sizes: Option<[f64; 2]>,
+    rejected: usize,
+    unresolved: Vec<Unresolved>,
     step_ns: Sampled,
     stage_ns: [Sampled; Stage::COUNT],
     substepped: usize,
@@ -61,6 +65,16 @@ pub struct Float {
     pub time: f64,
 }
 
+/// A motion that still changed by more than the tolerance at the smallest size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unresolved {
+    /// Time at the end of the two steps, in s.
+    pub time: f64,
+    /// Displacement between them and one step of twice the size, in m; infinite if that one has no
+    /// answer.
+    pub error: f64,
+}
+
 /// Worst residual of each kind over a run; see [`Certificate`] for meanings and units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Worst {
@@ -99,6 +113,14 @@ impl Tally {
         self.step_ns.push(step_ns);
         for (all, ns) in self.stage_ns.iter_mut().zip(report.stage_ns) {
             all.push(ns);
+        }
+        let h = report.time_step;
+        self.sizes = Some(self.sizes.map_or([h, h], |[low, high]| [low.min(h), high.max(h)]));
+        if let Some(SizeChoice { error, rejected, resolved }) = report.choice {
+            self.rejected += rejected as usize;
+            if !resolved {
+                self.unresolved.push(Unresolved { time: report.time, error });
+            }
         }
         self.substepped += usize::from(report.substeps > 1);
         self.most_substeps = self.most_substeps.max(report.substeps);
@@ -180,6 +202,21 @@ impl Tally {
     /// Number of steps added.
     pub fn steps(&self) -> usize {
         self.steps
+    }
+
+    /// Smallest and largest size of a step, in s; zero without steps.
+    pub fn sizes(&self) -> [f64; 2] {
+        self.sizes.unwrap_or_default()
+    }
+
+    /// Number of sizes that a tolerance rejected.
+    pub fn rejected(&self) -> usize {
+        self.rejected
+    }
+
+    /// Steps of the smallest size whose error exceeds the tolerance, in order.
+    pub fn unresolved(&self) -> &[Unresolved] {
+        &self.unresolved
     }
 
     /// Bodies with relevant drag in some step, each with its largest share; see [`BodyDrag`].

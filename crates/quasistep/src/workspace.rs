@@ -15,6 +15,7 @@ use crate::state::WarmRow;
 use crate::state::{Checkpoint, WarmStart};
 use crate::sweep::Sweep;
 use crate::system::System;
+use crate::taken::SizeWork;
 use crate::timer::Timer;
 use crate::trace::Trace;
 use quasistep_cone::{ConeProgram, Solution};
@@ -49,11 +50,26 @@ pub(crate) enum StartFrom {
 pub(crate) struct Known {
     /// Rows of the last step, ascending by key; `None` if the warm start is off.
     pub last_step: Option<Vec<WarmRow>>,
+    /// Size of the step that left these rows, in s.
+    pub time_step: Option<f64>,
+    /// Size of the next step, in s, if a tolerance chose that of the last one.
+    pub next_size: Option<f64>,
     /// Rows of the last solve in the same step.
     last_solve: Vec<WarmRow>,
 }
 
 impl Known {
+    /// Scales impulses of the last step to one of `h` seconds, at equal forces. Where forces are not
+    /// unique the solution depends on them.
+    pub fn scale_to(&mut self, h: f64) {
+        if let Some(last) = self.time_step.replace(h)
+            && last != h
+        {
+            let rows = self.last_step.iter_mut().flatten();
+            rows.for_each(|row| row.impulse *= h / last);
+        }
+    }
+
     /// Rows from which a solver starts; `None` for a cold start.
     pub fn rows(&self, start: StartFrom) -> Option<&[WarmRow]> {
         match start {
@@ -81,6 +97,8 @@ pub struct Workspace {
     pub(crate) report: StepReport,
     pub(crate) warm: Known,
     pub(crate) pressing: Pressing,
+    /// Memory of steps by tolerance, made when first needed.
+    pub(crate) sizes: Option<SizeWork>,
     pub(crate) q_next: Vec<f64>,
     pub(crate) sweep: Sweep,
     /// Rates by which the configuration is integrated, if they differ from the step's velocity.
@@ -117,8 +135,14 @@ impl System {
             convex: ConvexWork::default(),
             coulomb: CoulombWork::default(),
             report: StepReport::default(),
-            warm: Known { last_step: Some(Vec::new()), last_solve: Vec::new() },
+            warm: Known {
+                last_step: Some(Vec::new()),
+                time_step: None,
+                next_size: None,
+                last_solve: Vec::new(),
+            },
             pressing: Pressing::default(),
+            sizes: None,
             q_next: Vec::new(),
             sweep: Sweep::default(),
             followed: Vec::new(),
@@ -140,6 +164,7 @@ impl Workspace {
     /// Turns the warm start on (the default) or off, and clears it.
     pub fn set_warm_start(&mut self, on: bool) {
         self.warm.last_step = on.then(Vec::new);
+        (self.warm.time_step, self.warm.next_size) = (None, None);
     }
 
     /// Sets the largest number of threads for groups of bodies that do not touch one another; the
@@ -152,23 +177,27 @@ impl Workspace {
 
     /// A checkpoint of the state and of the next step's warm start.
     pub fn checkpoint(&self, state: &crate::State) -> Checkpoint {
-        Checkpoint { state: state.clone(), rows: self.warm.last_step.clone().unwrap_or_default() }
+        Checkpoint { state: state.clone(), warm: self.warm_start() }
     }
 
     /// Restores the warm start of a checkpoint. The caller restores its state.
     pub fn resume(&mut self, checkpoint: &Checkpoint) {
-        self.warm.last_step = Some(checkpoint.rows.clone());
+        self.start_from(Some(&checkpoint.warm));
     }
 
     /// Warm start of the next step.
     pub fn warm_start(&self) -> WarmStart {
-        WarmStart { rows: self.warm.last_step.clone().unwrap_or_default() }
+        let rows = self.warm.last_step.clone().unwrap_or_default();
+        let Known { time_step, next_size, .. } = self.warm;
+        WarmStart { rows, time_step, next_size }
     }
 
     /// Sets the warm start of the next step; `None` for a cold start.
     pub fn start_from(&mut self, warm: Option<&WarmStart>) {
         let rows = self.warm.last_step.get_or_insert_default();
         rows.clear();
+        self.warm.time_step = warm.and_then(|warm| warm.time_step);
+        self.warm.next_size = warm.and_then(|warm| warm.next_size);
         if let Some(warm) = warm {
             rows.extend_from_slice(&warm.rows);
         }

@@ -488,6 +488,39 @@ fn a_first_scene_runs_as_it_is_written() {
     assert!(said.contains("facts: 2 of 2 hold") && errors.is_empty(), "{said}{errors}");
 }
 
+/// A tolerance takes the place of the scene's size. The run tells what it took, and where the motion
+/// jumps; facts hold at their times.
+#[test]
+fn a_tolerance_chooses_sizes() {
+    let out = Folder::new("by-tolerance");
+    let run = ["run", "scenes/door.yml", "--tolerance", "1e-4", "-o", out.text(), "--csv"];
+    let (said, errors) = ends(&quasistep(&run), 0);
+    assert!(errors.is_empty(), "{errors}");
+    for words in ["each step is within 0.0001 m", "were rejected", "the motion jumps at t = 0.000"]
+    {
+        assert!(said.contains(words), "no `{words}` in {said}");
+    }
+    let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
+    let (sizes, parameters) = (&summary["sizes"], &summary["parameters"]);
+    assert_eq!(
+        (&parameters["tolerance_m"], &parameters["step_size_s"]),
+        (&1e-4.into(), &().into())
+    );
+    let number = |key: &str| sizes[key].as_f64().unwrap();
+    assert!(number("rejected") > 0.0 && number("min_s") < 1e-3 && number("max_s") > 0.1);
+    let jump = &sizes["unresolved"][0];
+    assert!(jump["error_m"].as_f64().unwrap() > 1e-4, "{sizes}");
+    let times: Vec<f64> = (out.read("states.csv").lines().skip(1))
+        .map(|line| line.split(',').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(times.windows(2).all(|t| t[1] > t[0]) && times.last() == Some(&5.0));
+    // `smooth(t/4)` of its commands ends at 4 s
+    assert!(times.iter().any(|t| (t - 4.0).abs() < 1e-12));
+    let both = ["run", "scenes/door.yml", "--tolerance", "1e-4", "--step", "0.1"];
+    let (_, errors) = ends(&quasistep(&both), 2);
+    assert!(errors.contains("step.tolerance") && errors.contains("both seen"), "{errors}");
+}
+
 /// The cache of convex decompositions does not change results: an empty, full, damaged or missing
 /// folder gives the same.
 #[test]

@@ -89,6 +89,7 @@ fn every_key_is_documented() {
     for text in [
         "zzz: 0\n",
         "models: {}\nstep: {zzz: 0}\n",
+        "models: {}\noutput: {zzz: 0}\n",
         "models: {a: {zzz: 0}}\n",
         "models: {a: {urdf: x, zzz: 0}}\n",
         "models: {a: {bodies: {b: {zzz: 0}}}}\n",

@@ -4,6 +4,7 @@
 
 mod bounded;
 mod cartesian;
+mod chosen_sizes;
 mod clouds;
 mod common;
 mod control;

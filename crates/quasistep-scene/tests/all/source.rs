@@ -2,7 +2,7 @@
 
 use quasistep::{
     Cone, Fallback, Formulation, Inertia, Integration, PrescribedRate, Relaxation, Rotations,
-    StepParams, Substeps, TangentAxes,
+    Sizes, StepParams, Substeps, TangentAxes,
 };
 use quasistep_scene::{Scene, read_step_words, step_words};
 use std::path::{Path, PathBuf};
@@ -84,6 +84,7 @@ fn a_scene_that_is_no_file_complains_by_key() {
 fn step_words_go_both_ways() {
     let round = StepParams {
         time_step: 1e-7,
+        sizes: None,
         contact_margin: 0.0,
         max_overlap: 2.5e-4,
         substeps: Substeps::Never,
@@ -112,7 +113,12 @@ fn step_words_go_both_ways() {
         work_limit: u64::MAX,
         ..StepParams::default()
     };
-    for params in [StepParams::default(), round, coulomb] {
+    let chosen = StepParams {
+        time_step: 0.3,
+        sizes: Some(Sizes { tolerance: 1e-5, min: 1e-4, max: 0.3 }),
+        ..StepParams::default()
+    };
+    for params in [StepParams::default(), round, coulomb, chosen] {
         let words: Vec<_> =
             step_words(&params).into_iter().map(|(k, w)| (k.to_owned(), w)).collect();
         assert_eq!(read_step_words(&StepParams::default(), &words).unwrap(), params);
