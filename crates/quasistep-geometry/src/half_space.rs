@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::distance::{ContactPoint, Distance, flip_point, single};
 use crate::patch::{Clipper, MAX_POINTS, SAME};
+use crate::polytope::Polytope;
 use crate::round_patch::{self, Collector, Flat, on_flat};
 use crate::shape::Shape;
 use crate::tube::Tube;
@@ -59,20 +60,23 @@ pub(crate) fn patch(
         }
     };
     if let Shape::Polytope(hull) = b {
-        let X_BW = X_WB.rotation.inverse();
-        let n_AB_B = X_BW.rotate(n_AB_W);
+        let seen = X_WB.rotation.inverse();
+        let n_AB_B = seen.rotate(n_AB_W);
         let origin = (X_WB.translation - X_WA.translation).dot(n_AB_W);
-        for (k, p_B) in hull.vertices().iter().enumerate() {
+        let plane = Plane {
+            down: -n_AB_B,
+            across: [Vec3::X, Vec3::Y].map(|axis| seen.rotate(X_WA.rotation.rotate(axis))),
+            reach: margin + SAME - origin,
+        };
+        plane.corners(hull, &mut clipper.marks, &mut clipper.corners);
+        for &k in &clipper.corners {
             // a corner without a downward face is never the lowest
-            let looks_down = || {
-                let around = hull.faces_around(k as u32).iter();
-                around.copied().any(|f| hull.faces()[f as usize].normal().dot(n_AB_B) < -1e-9)
-            };
-            if origin + p_B.dot(n_AB_B) < margin + SAME && looks_down() {
-                offer(X_WB.transform_point(*p_B), k as u32);
+            let mut around = hull.faces_around(k).iter();
+            if around.any(|f| hull.faces()[*f as usize].normal().dot(n_AB_B) < -1e-9) {
+                offer(X_WB.transform_point(hull.vertices()[k as usize]), k);
             }
         }
-        clipper.reduce(n_AB_W, start, MAX_POINTS, out);
+        clipper.reduce_corners(n_AB_W, start, out);
         return;
     }
     core.fill(b, X_WB);
@@ -88,4 +92,55 @@ pub(crate) fn patch(
         }
     }
     clipper.reduce(n_AB_W, start, MAX_POINTS, out);
+}
+
+/// Most corners of a hull that are compared one by one.
+const MOST_CORNERS: usize = 64;
+/// Most times by which the layer of the lowest corners is halved.
+const HALVINGS: i32 = 12;
+/// Directions in which a hull with more corners is tilted, and the tangent of that angle: 5°.
+const TILTS: usize = 16;
+const TILT: f64 = 0.087;
+
+/// A plane as seen from a hull, in its frame.
+struct Plane {
+    /// Unit vector towards the plane.
+    down: Vec3,
+    /// Unit vectors along the plane.
+    across: [Vec3; 2],
+    /// Corners are near if they are less far along `down` than minus this, in m.
+    reach: f64,
+}
+
+impl Plane {
+    /// Fills `out` with the near corners, ascending.
+    ///
+    /// If they are more than [`MOST_CORNERS`], with the lowest of them, and with those that would be
+    /// the lowest if the hull were tilted a little.
+    fn corners(&self, hull: &Polytope, marks: &mut Vec<u64>, out: &mut Vec<u32>) {
+        let low = hull.support(self.down);
+        let height = |k: u32| hull.vertices()[k as usize].dot(self.down);
+        let depth = height(low) + self.reach;
+        let mut layer = |depth: f64, out: &mut Vec<u32>| {
+            // corners higher than the scatter of a face's corners may connect lower ones
+            let floor = height(low) - depth.max(hull.scatter());
+            hull.level_list((low, self.down, floor), MOST_CORNERS, marks, out)
+        };
+        if !layer(depth, out) {
+            let part = |k: i32| depth * 0.5_f64.powi(k);
+            let fits = (1..=HALVINGS).rev().take_while(|k| layer(part(*k), out)).last();
+            if !fits.is_some_and(|k| layer(part(k), out)) {
+                out.clear();
+            }
+            for k in 0..TILTS {
+                let angle = std::f64::consts::TAU * k as f64 / TILTS as f64;
+                let way = self.across[0] * angle.cos() + self.across[1] * angle.sin();
+                out.push(hull.support_near(low, self.down + way * TILT));
+            }
+            out.push(low);
+        }
+        out.retain(|k| height(*k) > -self.reach);
+        out.sort_unstable();
+        out.dedup();
+    }
 }
