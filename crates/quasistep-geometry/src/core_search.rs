@@ -37,19 +37,15 @@ impl Core {
     /// True if a point of the core is farthest along `d`, given the few corners between which it lies
     /// and which are as far.
     pub fn is_farthest(&self, p: Vec3, d: Vec3, between: &[u32]) -> bool {
-        let Some(hull) = self.hull() else {
-            return self
-                .points
-                .iter()
-                .zip(0..)
-                .all(|(q, k)| between.contains(&k) || (*q - p).dot(d) <= 0.0);
+        let Some(hull) = self.hull().filter(|hull| hull.can_walk()) else {
+            let count = self.hull().map_or(self.points.len(), |hull| hull.vertices().len());
+            let is_below = |k: u32| (self.point(k) - p).dot(d) <= 0.0;
+            return (0..count as u32).all(|k| between.contains(&k) || is_below(k));
         };
         let own = self.in_hull(d);
         let height = self.about_middle(p).dot(own) + hull.middle().dot(own);
-        between
-            .iter()
-            .flat_map(|k| hull.neighbours(*k))
-            .all(|k| hull.vertices()[*k as usize].dot(own) <= height || between.contains(k))
+        let mut around = between.iter().flat_map(|k| hull.neighbours(*k));
+        around.all(|k| hull.vertices()[*k as usize].dot(own) <= height || between.contains(k))
     }
 
     /// The corner with the least `n · p`, and that value in m.

@@ -36,6 +36,9 @@ pub struct Polytope {
     squares: usize,
     /// Largest deviation of corners from their faces, in m.
     thickness: f64,
+    /// False if a face, merged of triangles that only nearly lie in one plane, is not convex. A walk
+    /// along edges may end too early then.
+    can_walk: bool,
 }
 
 /// A planar face of a polytope.
@@ -89,6 +92,8 @@ pub(crate) const PLANAR: f64 = 1e-7;
 const FEW_CORNERS: usize = 32;
 /// Number of nearly equal corners after which the walk gives up and tests all corners.
 pub(crate) const MOST_SEEN: usize = 64;
+/// Shares of the usual thickness within which triangles are merged if merged faces are not convex.
+const FINER: [f64; 3] = [0.1, 0.01, 0.0];
 /// Corners for each direction at which a walk can start.
 const CORNERS_PER_START: f64 = 0.5;
 
@@ -110,8 +115,25 @@ impl Polytope {
             .fold((points[0], points[0]), |(low, high), p| (low.min(*p), high.max(*p)));
         let extent = (high - low).max_abs();
         let triangles = quickhull(points, extent, PLANAR * extent)?;
-        let (vertices, faces) = planar_faces(points, &triangles, 2.0 * PLANAR * extent);
-        Ok(Self::new(vertices, faces))
+        let thickness = 2.0 * PLANAR * extent;
+        let merged = |within: f64| {
+            let (vertices, faces) = planar_faces(points, &triangles, [thickness, within]);
+            Self::new(vertices, faces)
+        };
+        let first = merged(thickness);
+        if first.can_walk {
+            return Ok(first);
+        }
+        // a flat dome: triangles that nearly lie in one plane make faces that are not convex
+        let finer = FINER.into_iter().map(|share| merged(share * thickness));
+        let is_convex = |hull: &Self| {
+            let above = |face: &Face| {
+                let height = |v: &Vec3| v.dot(face.normal) - face.offset;
+                hull.vertices.iter().map(height).fold(f64::NEG_INFINITY, f64::max)
+            };
+            hull.can_walk && hull.faces.iter().all(|face| above(face) <= thickness)
+        };
+        Ok(finer.into_iter().find(is_convex).unwrap_or(first))
     }
 
     /// Builds a polytope from its corners, in m, and its faces: outward unit normal, offset in m,
@@ -186,15 +208,27 @@ impl Polytope {
             starts: Vec::new(),
             squares: 0,
             thickness,
+            can_walk: true,
         };
+        hull.can_walk = hull.faces.iter().all(|face| hull.is_convex(face));
         hull.choose_starts();
         hull
+    }
+
+    /// True if no corner of the face is inside the line through its neighbours, beyond the scatter of
+    /// corners.
+    fn is_convex(&self, face: &Face) -> bool {
+        let n = face.vertices.len();
+        (0..n).all(|k| {
+            let [a, b, c] = [k, k + 1, k + 2].map(|i| self.vertices[face.vertices[i % n] as usize]);
+            face.normal.dot((b - a).cross(c - a)) >= -0.5 * self.thickness * (c - a).norm()
+        })
     }
 
     /// Fills the table of corners at which walks start.
     fn choose_starts(&mut self) {
         let n = self.vertices.len();
-        if n <= FEW_CORNERS {
+        if n <= FEW_CORNERS || !self.can_walk {
             return;
         }
         let squares = (n as f64 / (6.0 * CORNERS_PER_START)).sqrt().ceil() as usize;
@@ -323,7 +357,7 @@ impl Polytope {
     }
 
     /// Corners at least `floor` high along `d` that edges between such corners connect with corner
-    /// `top`. `None` if they are more than fit into `seen`.
+    /// `top`. `None` if they are more than fit into `seen`, and if edges do not lead to all.
     pub(crate) fn level_with<'a>(
         &self,
         top: u32,
@@ -331,6 +365,9 @@ impl Polytope {
         floor: f64,
         seen: &'a mut [u32; MOST_SEEN],
     ) -> Option<&'a [u32]> {
+        if !self.can_walk {
+            return None;
+        }
         seen[0] = top;
         let (mut n, mut next) = (1, 0);
         while next < n {
@@ -355,6 +392,13 @@ impl Polytope {
         marks: &mut Vec<u64>,
         out: &mut Vec<u32>,
     ) -> bool {
+        if !self.can_walk {
+            out.clear();
+            out.extend(
+                (0..).zip(&self.vertices).filter(|(_, v)| v.dot(d) >= floor).map(|(k, _)| k),
+            );
+            return out.len() <= most;
+        }
         marks.clear();
         marks.resize(self.vertices.len().div_ceil(64), 0);
         let mut mark = |k: u32| {
@@ -379,6 +423,11 @@ impl Polytope {
             next += 1;
         }
         true
+    }
+
+    /// True if walks uphill along edges lead to the farthest corner.
+    pub(crate) fn can_walk(&self) -> bool {
+        self.can_walk
     }
 
     /// Corners of one face are this near to one another along its normal, in m; twice the largest
@@ -470,7 +519,13 @@ fn lists(mut pairs: Vec<[u32; 2]>, owners: usize) -> (Vec<u32>, Vec<u32>) {
 ///
 /// A point is a corner of the polytope if at least three faces meet in it; otherwise it lies within
 /// a face or on an edge. So all faces agree on their corners, and every edge has two faces.
-fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec<Vec3>, Vec<Face>) {
+///
+/// `thickness` is that of slivers, and the distance from a plane within which triangles lie on it.
+fn planar_faces(
+    points: &[Vec3],
+    triangles: &[Triangle],
+    thickness: [f64; 2],
+) -> (Vec<Vec3>, Vec<Face>) {
     let (group, planes) = coplanar_groups(points, triangles, thickness);
     // the groups that meet at each point, without duplicates
     let mut meets: Vec<[u32; 2]> = Vec::new();
@@ -520,7 +575,7 @@ fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec
 fn coplanar_groups(
     points: &[Vec3],
     triangles: &[Triangle],
-    thickness: f64,
+    [sliver, thickness]: [f64; 2],
 ) -> (Vec<u32>, Vec<(Vec3, f64)>) {
     let corners = |t: &Triangle| t.v.map(|i| points[i as usize]);
     let area = |t: &Triangle| {
@@ -530,7 +585,7 @@ fn coplanar_groups(
     let areas: Vec<f64> = triangles.iter().map(area).collect();
     let is_sliver = |k: usize| {
         let [a, b, c] = corners(&triangles[k]);
-        areas[k] <= thickness * (b - a).norm().max((c - b).norm()).max((a - c).norm())
+        areas[k] <= sliver * (b - a).norm().max((c - b).norm()).max((a - c).norm())
     };
     let beside = |k: usize, (normal, offset): (Vec3, f64)| {
         corners(&triangles[k]).iter().map(|p| (p.dot(normal) - offset).abs()).fold(0.0, f64::max)
