@@ -8,6 +8,7 @@ use crate::round_patch::{self, Collector, Flat, on_flat};
 use crate::shape::Shape;
 use crate::tube::Tube;
 use quasistep_math::{Pose, Vec3};
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Signed distance from the half-space to a shape.
 pub(crate) fn distance(X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
@@ -68,7 +69,7 @@ pub(crate) fn patch(
             across: [Vec3::X, Vec3::Y].map(|axis| seen.rotate(X_WA.rotation.rotate(axis))),
             reach: margin + SAME - origin,
         };
-        plane.corners(hull, &mut clipper.marks, &mut clipper.corners);
+        let all = plane.corners(hull, &mut clipper.marks, &mut clipper.corners);
         for &k in &clipper.corners {
             // a corner without a downward face is never the lowest
             let mut around = hull.faces_around(k).iter();
@@ -76,7 +77,11 @@ pub(crate) fn patch(
                 offer(X_WB.transform_point(hull.vertices()[k as usize]), k);
             }
         }
-        clipper.reduce_corners(n_AB_W, start, out);
+        if all {
+            clipper.reduce_corners(n_AB_W, start, out);
+        } else {
+            clipper.spread_out(start, out);
+        }
         return;
     }
     core.fill(b, X_WB);
@@ -96,11 +101,18 @@ pub(crate) fn patch(
 
 /// Most corners of a hull that are compared one by one.
 const MOST_CORNERS: usize = 64;
-/// Most times by which the layer of the lowest corners is halved.
-const HALVINGS: i32 = 12;
-/// Directions in which a hull with more corners is tilted, and the tangent of that angle: 5°.
-const TILTS: usize = 16;
-const TILT: f64 = 0.087;
+/// Directions in which a hull with more corners is tilted, and tangents of the angles: 5° and 45°.
+const AROUND: [[f64; 2]; 8] = [
+    [1.0, 0.0],
+    [FRAC_1_SQRT_2, FRAC_1_SQRT_2],
+    [0.0, 1.0],
+    [-FRAC_1_SQRT_2, FRAC_1_SQRT_2],
+    [-1.0, 0.0],
+    [-FRAC_1_SQRT_2, -FRAC_1_SQRT_2],
+    [0.0, -1.0],
+    [FRAC_1_SQRT_2, -FRAC_1_SQRT_2],
+];
+const TILTS: [f64; 2] = [0.087, 1.0];
 
 /// A plane as seen from a hull, in its frame.
 struct Plane {
@@ -113,34 +125,45 @@ struct Plane {
 }
 
 impl Plane {
-    /// Fills `out` with the near corners, ascending.
+    /// Fills `out` with the near corners, ascending, and returns true.
     ///
-    /// If they are more than [`MOST_CORNERS`], with the lowest of them, and with those that would be
-    /// the lowest if the hull were tilted a little.
-    fn corners(&self, hull: &Polytope, marks: &mut Vec<u64>, out: &mut Vec<u32>) {
+    /// If they are more than [`MOST_CORNERS`], it has some of the lowest and those that would be the
+    /// lowest if the hull were tilted, and the answer is false.
+    fn corners(&self, hull: &Polytope, marks: &mut Vec<u64>, out: &mut Vec<u32>) -> bool {
         let low = hull.support(self.down);
         let height = |k: u32| hull.vertices()[k as usize].dot(self.down);
-        let depth = height(low) + self.reach;
-        let mut layer = |depth: f64, out: &mut Vec<u32>| {
-            // corners higher than the scatter of a face's corners may connect lower ones
-            let floor = height(low) - depth.max(hull.scatter());
-            hull.level_list((low, self.down, floor), MOST_CORNERS, marks, out)
-        };
-        if !layer(depth, out) {
-            let part = |k: i32| depth * 0.5_f64.powi(k);
-            let fits = (1..=HALVINGS).rev().take_while(|k| layer(part(*k), out)).last();
-            if !fits.is_some_and(|k| layer(part(k), out)) {
+        // corners higher than the scatter of a face's corners may connect lower ones
+        let least = height(low) - hull.scatter();
+        let mut floor = -self.reach;
+        let mut all = true;
+        while !hull.level_list((low, self.down, floor.min(least)), MOST_CORNERS, marks, out) {
+            all = false;
+            // those found began at the lowest one; go on with the lower half
+            let middle = out.len() / 2;
+            let (_, k, _) =
+                out.select_nth_unstable_by(middle, |a, b| height(*b).total_cmp(&height(*a)));
+            let lower = height(*k);
+            // nothing in between: as many are level
+            if lower >= least || lower <= floor {
                 out.clear();
+                break;
             }
-            for k in 0..TILTS {
-                let angle = std::f64::consts::TAU * k as f64 / TILTS as f64;
-                let way = self.across[0] * angle.cos() + self.across[1] * angle.sin();
-                out.push(hull.support_near(low, self.down + way * TILT));
+            floor = lower;
+        }
+        if !all {
+            for [x, y] in AROUND {
+                let way = self.across[0] * x + self.across[1] * y;
+                let mut known = low;
+                for tilt in TILTS {
+                    known = hull.support_near(known, self.down + way * tilt);
+                    out.push(known);
+                }
             }
             out.push(low);
         }
         out.retain(|k| height(*k) > -self.reach);
         out.sort_unstable();
         out.dedup();
+        all
     }
 }

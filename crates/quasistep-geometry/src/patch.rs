@@ -194,6 +194,17 @@ impl Clipper {
         self.reduce_by(|_, _| false, n_AB_W, (start, MAX_POINTS), out);
     }
 
+    /// Keeps of many distinct points, from index `start` on, the deepest one, then those farthest
+    /// from the points kept; see [`reduce`](Self::reduce).
+    pub fn spread_out(&mut self, start: usize, out: &mut Vec<ContactPoint>) {
+        self.kept.clear();
+        self.kept.extend(out.drain(start..));
+        if self.kept.len() > MAX_POINTS {
+            self.keep_farthest(MAX_POINTS);
+        }
+        out.extend_from_slice(&self.kept);
+    }
+
     fn reduce_by(
         &mut self,
         near: impl Fn(&ContactPoint, &ContactPoint) -> bool,

@@ -2,7 +2,7 @@
 
 use crate::common::{Samples, separation};
 use quasistep_geometry::{
-    ContactPoint, NarrowPhase, Polytope, Shape, contact_patch, signed_distance,
+    ContactPoint, Face, NarrowPhase, Polytope, Shape, contact_patch, signed_distance,
 };
 use quasistep_math::{Pose, Vec3};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn supports_are_the_first_of_the_farthest_corners() {
     for (scale, shape) in hulls(&mut s) {
         let hull = polytope(&shape);
         let n = hull.vertices().len();
-        let faces = hull.faces().iter().step_by(1 + hull.faces().len() / 40).map(|f| f.normal());
+        let faces = hull.faces().iter().step_by(1 + hull.faces().len() / 40).map(Face::normal);
         let random: Vec<Vec3> = (0..60).map(|_| s.vec3(1.0)).collect();
         let axes = Vec3::AXES.into_iter().chain(Vec3::AXES.map(|axis| -axis));
         for d in faces.chain(random).chain(axes) {
@@ -226,6 +226,33 @@ fn points_over_a_plane_hold_a_hull_that_tilts() {
                 hull.vertices().len(),
                 kept - all
             );
+        }
+    }
+}
+
+/// Rings of many corners at one height, above a point and as the base of a prism: their points go
+/// all around.
+#[test]
+fn points_of_level_rings_go_all_around() {
+    for tip in [None, Some(-0.01), Some(-1e-9)] {
+        let ring = |z: f64| {
+            (0..300).map(move |k| {
+                let (sin, cos) = (std::f64::consts::TAU * f64::from(k) / 300.0).sin_cos();
+                Vec3::new(cos, sin, z) * 0.1
+            })
+        };
+        let tip = tip.map(|z| Vec3::Z * z);
+        let points: Vec<Vec3> = ring(0.0).chain(ring(0.3)).chain(tip).collect();
+        let shape = Shape::Polytope(Arc::new(Polytope::from_points(&points).unwrap()));
+        let X = Pose::from_translation(Vec3::Z * 0.011);
+        let mut points = Vec::new();
+        contact_patch(&Shape::HalfSpace, &Pose::IDENTITY, &shape, &X, 0.02, &mut points);
+        assert!(points.len() <= 8);
+        for k in 0..8 {
+            let (sin, cos) = (std::f64::consts::TAU * f64::from(k) / 8.0).sin_cos();
+            let far = points.iter().map(|p| p.p_WCb.dot(Vec3::new(cos, sin, 0.0)));
+            // of the tip and eight directions at most one of the latter is left out
+            assert!(far.fold(0.0, f64::max) > 0.07, "{points:?}");
         }
     }
 }
