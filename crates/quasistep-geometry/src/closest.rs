@@ -7,6 +7,8 @@ use quasistep_math::Vec3;
 /// Allowance for rounding, as a share of a distance.
 const ROOM: f64 = 1e-9;
 const ROUNDING: f64 = 1e-14;
+/// A length that is a smaller share of another counts as far less.
+const FAR_BELOW: f64 = 1e-8;
 
 /// Below this distance (m) a point on a steep edge counts as the edge's upper end. It is far below
 /// the tolerance of 1e-9 m.
@@ -30,22 +32,14 @@ pub(crate) struct Memory {
     lines: [Vec<Line>; 2],
 }
 
-/// Position of a corner relative to the plane through the farthest corner.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Level {
-    Far,
-    Near,
-    /// Near, and an end of an edge that was already selected.
-    Held,
-}
-
 /// Features of a core that may contain a closest point.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
-    heights: Vec<f64>,
-    level: Vec<Level>,
-    /// Edges of the selected faces.
+    /// For each selected corner, whether it is an end of a selected edge.
+    held: Vec<bool>,
+    /// Edges of the selected corners.
     around: Vec<u32>,
+    marks: Vec<u64>,
     pub points: Vec<u32>,
     pub faces: Vec<u32>,
     edges: Vec<u32>,
@@ -64,39 +58,47 @@ impl Near {
         }
     }
 
-    /// Selects the features with a corner at most `reach` (m) below the farthest corner along `n`.
+    /// Selects the corners at most `reach` (m) below the farthest corner along `n`, and their faces.
     ///
-    /// The closest point is at most `gap` (m) below the farthest corner. On an edge that falls away
-    /// steeply this point coincides with the edge's upper end, so one selected edge per such corner
-    /// is enough.
+    /// The closest point is at most `gap` (m) below the farthest corner. If that is far less than
+    /// `reach`, a face with only one of these corners cannot hold it, and is left out.
     pub fn find(&mut self, core: &Core, n: Vec3, reach: f64, gap: f64) {
-        let Self { heights, level, around, points, faces, edges } = self;
-        heights.clear();
-        heights.extend(core.points.iter().map(|p| p.dot(n)));
-        let top = heights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        level.clear();
-        points.clear();
-        for (k, h) in (0_u32..).zip(&*heights) {
-            let is_near = *h >= top - reach;
-            level.push(if is_near { Level::Near } else { Level::Far });
-            if is_near {
-                points.push(k);
-            }
-        }
-        faces.clear();
+        let Self { marks, points, faces, edges, .. } = self;
+        core.near_corners(n, reach, marks, points);
         edges.clear();
-        match core.hull() {
-            Some(hull) => {
-                faces.extend(points.iter().flat_map(|k| hull.faces_around(*k)));
-                faces.sort_unstable();
-                faces.dedup();
-            }
-            None => faces.extend(0..core.faces.len() as u32),
+        faces.clear();
+        let Some(hull) = core.hull() else {
+            return faces.extend(0..core.faces.len() as u32);
+        };
+        for &k in &*points {
+            faces.extend_from_slice(hull.faces_around(k));
         }
+        faces.sort_unstable();
+        let (least, mut kept) = (if gap <= FAR_BELOW * reach { 2 } else { 1 }, 0);
+        let mut k = 0;
+        while k < faces.len() {
+            let corners = faces[k..].iter().take_while(|f| **f == faces[k]).count();
+            if corners >= least {
+                faces[kept] = faces[k];
+                kept += 1;
+            }
+            k += corners;
+        }
+        faces.truncate(kept);
+    }
+
+    /// Selects edges with a selected corner.
+    ///
+    /// On an edge that falls away steeply the closest point coincides with the edge's upper end, so
+    /// one selected edge per such corner is enough.
+    pub fn find_edges(&mut self, core: &Core, n: Vec3, gap: f64) {
+        let Self { held, around, points, edges, .. } = self;
+        held.clear();
+        held.resize(points.len(), false);
         around.clear();
-        if core.is_solid() {
-            for f in &*faces {
-                core.edges_of(*f, around);
+        if let Some(hull) = core.hull() {
+            for &k in &*points {
+                around.extend_from_slice(hull.edges_around(k));
             }
             around.sort_unstable();
             around.dedup();
@@ -106,28 +108,35 @@ impl Near {
         // edges with both ends near come first; they make steep edges at the same corners needless
         for wanted in [2, 1] {
             for &k in &*around {
-                let edge = core.edges()[k as usize];
-                let ends = edge.vertices.map(|v| v as usize);
-                let near = ends.map(|v| level[v] != Level::Far);
-                if near.into_iter().filter(|n| *n).count() != wanted {
+                let ends = core.edges()[k as usize].vertices;
+                let at = ends.map(|v| points.binary_search(&v).ok());
+                if at.iter().flatten().count() != wanted {
                     continue;
                 }
-                let upper = ends[usize::from(!near[0])];
-                let [u, w] = ends.map(|v| core.points[v]);
-                let falls = (heights[ends[0]] - heights[ends[1]]).abs();
-                if wanted == 1
-                    && level[upper] == Level::Held
-                    && gap * (u - w).norm() <= STEEP * falls
+                if let ([Some(upper), None] | [None, Some(upper)], [u, w]) =
+                    (at, ends.map(|v| core.point(v)))
                 {
-                    continue;
+                    let falls = (u - w).dot(n).abs();
+                    if held[upper] && gap * (u - w).norm() <= STEEP * falls {
+                        continue;
+                    }
                 }
-                for end in ends.into_iter().zip(near).filter(|e| e.1) {
-                    level[end.0] = Level::Held;
+                for end in at.into_iter().flatten() {
+                    held[end] = true;
                 }
                 edges.push(k);
             }
         }
         edges.sort_unstable();
+    }
+
+    /// The ends of the segment between the selected corners, if there are at most two.
+    pub fn segment(&self, core: &Core) -> Option<[Vec3; 2]> {
+        match self.points[..] {
+            [p] => Some([core.point(p); 2]),
+            [p, q] => Some([p, q].map(|k| core.point(k))),
+            _ => None,
+        }
     }
 }
 
@@ -161,7 +170,7 @@ pub(crate) fn closest_among(
     enough: f64,
     memory: &mut Memory,
 ) -> Option<(Vec3, Vec3)> {
-    let size = |core: &Core| core.centre.max_abs() + (core.points[0] - core.centre).norm();
+    let size = |core: &Core| core.centre.max_abs() + core.size();
     let rounding = ROUNDING * (size(a) + size(b));
     // enlarged for rounding: a slightly farther pair is searched in vain, but none is missed
     let with_room = |distance: f64| distance * (1.0 + ROOM) + rounding;
@@ -175,11 +184,11 @@ pub(crate) fn closest_among(
             *reach = reach.min(with_room(d.sqrt()));
         }
     };
-    let points = |core: &'_ Core, near: &Near, k: usize| core.points[near.points[k] as usize];
+    let points = |core: &'_ Core, near: &Near, k: usize| core.point(near.points[k]);
     for &f in &near_a.faces {
         for k in 0..near_b.points.len() {
             let p = points(b, near_b, k);
-            if let Some(foot) = foot(a, &a.faces[f as usize], p, reach) {
+            if let Some(foot) = foot(a, &a.face(f), p, reach) {
                 consider(foot, p, &mut reach);
             }
         }
@@ -187,7 +196,7 @@ pub(crate) fn closest_among(
     for &f in &near_b.faces {
         for k in 0..near_a.points.len() {
             let p = points(a, near_a, k);
-            if let Some(foot) = foot(b, &b.faces[f as usize], p, reach) {
+            if let Some(foot) = foot(b, &b.face(f), p, reach) {
                 consider(p, foot, &mut reach);
             }
         }
@@ -197,7 +206,7 @@ pub(crate) fn closest_among(
     for (list, (core, near)) in lines.iter_mut().zip([(a, near_a), (b, near_b)]) {
         list.clear();
         let line = |ends: [u32; 2]| {
-            let [p, q] = ends.map(|k| core.points[k as usize]);
+            let [p, q] = ends.map(|k| core.point(k));
             let [g, h] = [p.dot(axis), q.dot(axis)];
             Line {
                 ends: [p, q],
@@ -243,8 +252,8 @@ pub(crate) fn inside(core: &Core, face: &CoreFace, p: Vec3) -> bool {
     let corners = core.corners(face);
     let n = corners.len();
     (0..n).all(|k| {
-        let u = core.points[corners[k] as usize];
-        let w = core.points[corners[(k + 1) % n] as usize];
+        let u = core.point(corners[k]);
+        let w = core.point(corners[(k + 1) % n]);
         face.normal.dot((w - u).cross(p - u)) >= 0.0
     })
 }

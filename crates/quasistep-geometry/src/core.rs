@@ -3,11 +3,12 @@
 
 use crate::polytope::{Edge, Polytope};
 use crate::shape::Shape;
-use quasistep_math::{Pose, Vec3};
+use quasistep_math::{Mat3, Pose, Vec3};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A face: outward unit normal, offset along it in m, and index among the faces.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CoreFace {
     pub normal: Vec3,
     pub offset: f64,
@@ -17,9 +18,15 @@ pub(crate) struct CoreFace {
 /// World-frame core: a point, segment, box or hull. Reusable memory.
 #[derive(Debug, Default)]
 pub(crate) struct Core {
+    /// All corners and faces; empty for a hull that was [placed](Self::place).
     pub points: Vec<Vec3>,
     pub faces: Vec<CoreFace>,
     ties: Ties,
+    /// Pose of a hull in the world.
+    R_WH: Mat3,
+    p_WH: Vec3,
+    /// The last corner of a hull that was farthest in some direction; the next search begins there.
+    top: Cell<u32>,
     pub centre: Vec3,
     pub radius: f64,
 }
@@ -100,7 +107,68 @@ impl Core {
 
     /// True if the core has a volume.
     pub fn is_solid(&self) -> bool {
-        !self.faces.is_empty()
+        matches!(self.ties, Ties::Box | Ties::Hull(_))
+    }
+
+    /// A corner.
+    #[inline]
+    pub fn point(&self, k: u32) -> Vec3 {
+        match (&self.ties, self.points.get(k as usize)) {
+            (Ties::Hull(hull), None) => self.R_WH * hull.vertices()[k as usize] + self.p_WH,
+            (_, known) => known.copied().unwrap_or_default(),
+        }
+    }
+
+    /// A face.
+    #[inline]
+    pub fn face(&self, k: u32) -> CoreFace {
+        match (&self.ties, self.faces.get(k as usize)) {
+            (Ties::Hull(hull), None) => self.hull_face(hull, k),
+            (_, known) => known.copied().unwrap_or_default(),
+        }
+    }
+
+    fn hull_face(&self, hull: &Polytope, k: u32) -> CoreFace {
+        let normal = self.R_WH * hull.faces()[k as usize].normal();
+        CoreFace { normal, offset: hull.tops()[k as usize] + normal.dot(self.p_WH), index: k }
+    }
+
+    /// The corner of a hull that is farthest along `d`, in its own frame.
+    pub fn top(&self, hull: &Polytope, d: Vec3) -> u32 {
+        let top = hull.support_near(self.top.get(), d);
+        self.top.set(top);
+        top
+    }
+
+    /// A vector of the world in the frame of the hull.
+    pub fn in_hull(&self, v: Vec3) -> Vec3 {
+        let [x, y, z] = self.R_WH.rows;
+        x * v.x + y * v.y + z * v.z
+    }
+
+    /// A point of the world in the hull's frame, relative to the middle of its corners.
+    pub fn about_middle(&self, p: Vec3) -> Vec3 {
+        self.in_hull(p - self.centre)
+    }
+
+    /// Scale of the core, in m.
+    pub fn size(&self) -> f64 {
+        (self.point(0) - self.centre).norm()
+    }
+
+    /// As [`fill`](Self::fill), without the list of corners and faces if the shape is a polytope:
+    /// those that are asked for are computed each time. `known` may be a corner that is farthest in
+    /// the direction of interest.
+    pub fn place(&mut self, shape: &Shape, X: &Pose, known: Option<u32>) {
+        let Shape::Polytope(polytope) = shape else { return self.fill(shape, X) };
+        self.points.clear();
+        self.faces.clear();
+        self.R_WH = X.rotation.to_matrix();
+        self.p_WH = X.translation;
+        self.centre = self.R_WH * polytope.middle() + self.p_WH;
+        self.radius = 0.0;
+        self.ties = Ties::Hull(polytope.clone());
+        self.top.set(known.unwrap_or(0));
     }
 
     /// Computes the core of a shape at pose `X`. Cylinders, ellipsoids, half-spaces and clouds have
@@ -139,18 +207,13 @@ impl Core {
                 }
                 self.ties = Ties::Box;
             }
-            Shape::Polytope(polytope) => {
-                let R = X.rotation.to_matrix();
-                self.points.extend(polytope.vertices().iter().map(|v| R * *v + X.translation));
-                let faces = polytope.faces().iter().zip(polytope.tops()).enumerate();
-                self.faces.extend(faces.map(|(k, (face, top))| {
-                    let normal = R * face.normal();
-                    let offset = top + normal.dot(X.translation);
-                    CoreFace { normal, offset, index: k as u32 }
-                }));
-                self.ties = Ties::Hull(polytope.clone());
-                let sum = self.points.iter().fold(Vec3::ZERO, |s, p| s + *p);
-                self.centre = sum / self.points.len() as f64;
+            Shape::Polytope(hull) => {
+                self.place(shape, X, None);
+                let (R, p) = (self.R_WH, self.p_WH);
+                self.points.extend(hull.vertices().iter().map(|v| R * *v + p));
+                let mut faces = std::mem::take(&mut self.faces);
+                faces.extend((0..hull.faces().len() as u32).map(|k| self.hull_face(hull, k)));
+                self.faces = faces;
             }
             Shape::Cylinder { .. }
             | Shape::Ellipsoid { .. }

@@ -58,16 +58,16 @@ pub(crate) fn overlap(a: &Core, b: &Core, axis: &Axis) -> Distance {
     let (phi, n_AB_W) = (axis.separation, axis.normal);
     match axis.features {
         Features::FaceOfA(_) => {
-            let p_WCb = extreme(b, -n_AB_W);
+            let p_WCb = b.extreme(-n_AB_W);
             Distance { phi, p_WCa: p_WCb - n_AB_W * phi, p_WCb, n_AB_W }
         }
         Features::FaceOfB(_) => {
-            let p_WCa = extreme(a, n_AB_W);
+            let p_WCa = a.extreme(n_AB_W);
             Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
         }
         Features::Edges(i, j) => {
-            let [p1, q1] = a.edges()[i as usize].vertices.map(|k| a.points[k as usize]);
-            let [p2, q2] = b.edges()[j as usize].vertices.map(|k| b.points[k as usize]);
+            let [p1, q1] = a.edges()[i as usize].vertices.map(|k| a.point(k));
+            let [p2, q2] = b.edges()[j as usize].vertices.map(|k| b.point(k));
             let (p_WCa, _) = crossing(p1, q1, p2, q2);
             Distance { phi, p_WCa, p_WCb: p_WCa + n_AB_W * phi, n_AB_W }
         }
@@ -79,8 +79,8 @@ pub(crate) fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
     let (phi, n_AB_W) = (axis.separation, axis.normal);
     match axis.features {
         Features::FaceOfA(k) => {
-            let p_WCb = extreme(b, -n_AB_W);
-            foot(a, &a.faces[k as usize], p_WCb, f64::INFINITY).map(|_| Distance {
+            let p_WCb = b.extreme(-n_AB_W);
+            foot(a, &a.face(k), p_WCb, f64::INFINITY).map(|_| Distance {
                 phi,
                 p_WCa: p_WCb - n_AB_W * phi,
                 p_WCb,
@@ -88,8 +88,8 @@ pub(crate) fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
             })
         }
         Features::FaceOfB(k) => {
-            let p_WCa = extreme(a, n_AB_W);
-            foot(b, &b.faces[k as usize], p_WCa, f64::INFINITY).map(|_| Distance {
+            let p_WCa = a.extreme(n_AB_W);
+            foot(b, &b.face(k), p_WCa, f64::INFINITY).map(|_| Distance {
                 phi,
                 p_WCa,
                 p_WCb: p_WCa + n_AB_W * phi,
@@ -98,17 +98,6 @@ pub(crate) fn facing(a: &Core, b: &Core, axis: &Axis) -> Option<Distance> {
         }
         Features::Edges(..) => None,
     }
-}
-
-/// The first corner that is farthest along `n`, up to rounding.
-fn extreme(core: &Core, n: Vec3) -> Vec3 {
-    let mut best = core.points[0];
-    for p in &core.points[1..] {
-        if p.dot(n) > best.dot(n) + 1e-12 * (1.0 + best.dot(n).abs()) {
-            best = *p;
-        }
-    }
-    best
 }
 
 /// Distance of cores without volume (points and segments); they have no penetration depth.

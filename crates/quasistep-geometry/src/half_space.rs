@@ -3,10 +3,12 @@
 use crate::core::Core;
 use crate::distance::{ContactPoint, Distance, flip_point, single};
 use crate::patch::{Clipper, MAX_POINTS, SAME};
+use crate::polytope::Polytope;
 use crate::round_patch::{self, Collector, Flat, on_flat};
 use crate::shape::Shape;
 use crate::tube::Tube;
 use quasistep_math::{Pose, Vec3};
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Signed distance from the half-space to a shape.
 pub(crate) fn distance(X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
@@ -59,20 +61,27 @@ pub(crate) fn patch(
         }
     };
     if let Shape::Polytope(hull) = b {
-        let X_BW = X_WB.rotation.inverse();
-        let n_AB_B = X_BW.rotate(n_AB_W);
+        let seen = X_WB.rotation.inverse();
+        let n_AB_B = seen.rotate(n_AB_W);
         let origin = (X_WB.translation - X_WA.translation).dot(n_AB_W);
-        for (k, p_B) in hull.vertices().iter().enumerate() {
+        let plane = Plane {
+            down: -n_AB_B,
+            across: [Vec3::X, Vec3::Y].map(|axis| seen.rotate(X_WA.rotation.rotate(axis))),
+            reach: margin + SAME - origin,
+        };
+        let all = plane.corners(hull, &mut clipper.marks, &mut clipper.corners);
+        for &k in &clipper.corners {
             // a corner without a downward face is never the lowest
-            let looks_down = || {
-                let around = hull.faces_around(k as u32).iter();
-                around.copied().any(|f| hull.faces()[f as usize].normal().dot(n_AB_B) < -1e-9)
-            };
-            if origin + p_B.dot(n_AB_B) < margin + SAME && looks_down() {
-                offer(X_WB.transform_point(*p_B), k as u32);
+            let mut around = hull.faces_around(k).iter();
+            if around.any(|f| hull.faces()[*f as usize].normal().dot(n_AB_B) < -1e-9) {
+                offer(X_WB.transform_point(hull.vertices()[k as usize]), k);
             }
         }
-        clipper.reduce(n_AB_W, start, MAX_POINTS, out);
+        if all {
+            clipper.reduce_corners(n_AB_W, start, out);
+        } else {
+            clipper.spread_out(start, out);
+        }
         return;
     }
     core.fill(b, X_WB);
@@ -88,4 +97,73 @@ pub(crate) fn patch(
         }
     }
     clipper.reduce(n_AB_W, start, MAX_POINTS, out);
+}
+
+/// Most corners of a hull that are compared one by one.
+const MOST_CORNERS: usize = 64;
+/// Directions in which a hull with more corners is tilted, and tangents of the angles: 5° and 45°.
+const AROUND: [[f64; 2]; 8] = [
+    [1.0, 0.0],
+    [FRAC_1_SQRT_2, FRAC_1_SQRT_2],
+    [0.0, 1.0],
+    [-FRAC_1_SQRT_2, FRAC_1_SQRT_2],
+    [-1.0, 0.0],
+    [-FRAC_1_SQRT_2, -FRAC_1_SQRT_2],
+    [0.0, -1.0],
+    [FRAC_1_SQRT_2, -FRAC_1_SQRT_2],
+];
+const TILTS: [f64; 2] = [0.087, 1.0];
+
+/// A plane as seen from a hull, in its frame.
+struct Plane {
+    /// Unit vector towards the plane.
+    down: Vec3,
+    /// Unit vectors along the plane.
+    across: [Vec3; 2],
+    /// Corners are near if they are less far along `down` than minus this, in m.
+    reach: f64,
+}
+
+impl Plane {
+    /// Fills `out` with the near corners, ascending, and returns true.
+    ///
+    /// If they are more than [`MOST_CORNERS`], it has some of the lowest and those that would be the
+    /// lowest if the hull were tilted, and the answer is false.
+    fn corners(&self, hull: &Polytope, marks: &mut Vec<u64>, out: &mut Vec<u32>) -> bool {
+        let low = hull.support(self.down);
+        let height = |k: u32| hull.vertices()[k as usize].dot(self.down);
+        // corners higher than the scatter of a face's corners may connect lower ones
+        let least = height(low) - hull.scatter();
+        let mut floor = -self.reach;
+        let mut all = true;
+        while !hull.level_list((low, self.down, floor.min(least)), MOST_CORNERS, marks, out) {
+            all = false;
+            // those found began at the lowest one; go on with the lower half
+            let middle = out.len() / 2;
+            let (_, k, _) =
+                out.select_nth_unstable_by(middle, |a, b| height(*b).total_cmp(&height(*a)));
+            let lower = height(*k);
+            // nothing in between: as many are level
+            if lower >= least || lower <= floor {
+                out.clear();
+                break;
+            }
+            floor = lower;
+        }
+        if !all {
+            for [x, y] in AROUND {
+                let way = self.across[0] * x + self.across[1] * y;
+                let mut known = low;
+                for tilt in TILTS {
+                    known = hull.support_near(known, self.down + way * tilt);
+                    out.push(known);
+                }
+            }
+            out.push(low);
+        }
+        out.retain(|k| height(*k) > -self.reach);
+        out.sort_unstable();
+        out.dedup();
+        all
+    }
 }

@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::distance::{ContactPoint, Distance, single};
 use crate::patch::SAME;
+use crate::polytope::{MOST_SEEN, Polytope};
 use quasistep_math::Vec3;
 
 /// Sine of the angle above which two lines count as crossing instead of parallel.
@@ -23,20 +24,56 @@ pub(crate) struct Line {
 /// The edge of a core that is farthest along `n`, judged by its lower end. `None` if the core is a
 /// point.
 pub(crate) fn facing_edge(core: &Core, n: Vec3) -> Option<Line> {
-    let mut best: Option<usize> = None;
+    let mut best: Option<u32> = None;
     let mut high = f64::NEG_INFINITY;
-    for (k, edge) in core.edges().iter().enumerate() {
-        let height = |i: u32| core.points[i as usize].dot(n);
-        let [p, q] = edge.vertices;
-        // ties: the first edge wins
-        if height(p) > high + SAME && height(q) > high + SAME {
-            high = height(p).min(height(q));
-            best = Some(k);
+    // ties: the first edge wins
+    let mut offer = |k: u32, low: f64| {
+        if low > high + SAME {
+            (best, high) = (Some(k), low);
+        } else if low >= high - SAME {
+            (best, high) = (best.map(|first| first.min(k)), high.max(low));
+        }
+    };
+    let mut seen = [0; MOST_SEEN];
+    let corners = core.hull().and_then(|hull| top_corners(core, hull, core.in_hull(n), &mut seen));
+    if let (Some(hull), Some(corners)) = (core.hull(), corners) {
+        let d = core.in_hull(n);
+        let height = |i: u32| hull.vertices()[i as usize].dot(d);
+        for &c in corners {
+            for (k, other) in hull.edges_around(c).iter().zip(hull.neighbours(c)) {
+                offer(*k, height(c).min(height(*other)));
+            }
+        }
+    } else {
+        for (edge, k) in core.edges().iter().zip(0..) {
+            let [p, q] = edge.vertices.map(|i| core.point(i).dot(n));
+            offer(k, p.min(q));
         }
     }
     let k = best?;
-    let ends = core.edges()[k].vertices.map(|i| core.points[i as usize]);
-    Some(Line { ends, radius: core.radius, round: core.radius, id: k as u32 })
+    let ends = core.edges()[k as usize].vertices.map(|i| core.point(i));
+    Some(Line { ends, radius: core.radius, round: core.radius, id: k })
+}
+
+/// Corners of a hull at least as high along `d` as the lower end of the edge that is farthest along
+/// `d`. Only the farthest corner is higher, up to rounding, for others would be connected by an edge
+/// that is farther. `None` if there are too many.
+fn top_corners<'a>(
+    core: &Core,
+    hull: &Polytope,
+    d: Vec3,
+    seen: &'a mut [u32; MOST_SEEN],
+) -> Option<&'a [u32]> {
+    let top = core.top(hull, d);
+    let height = |k: &u32| hull.vertices()[*k as usize].dot(d);
+    let second = hull.neighbours(top).iter().map(height).fold(f64::NEG_INFINITY, f64::max);
+    hull.level_with(top, d, second - SAME - hull.scatter(), seen)
+}
+
+/// True if a line is far from perpendicular to the contact normal.
+fn is_steep(line: &Line, n: Vec3) -> bool {
+    let d = line.ends[1] - line.ends[0];
+    d.dot(n).abs() > CROSSING * d.norm()
 }
 
 /// Contact patch of the facing edges of two cores; see [`along`].
@@ -47,10 +84,14 @@ pub(crate) fn along_edges(
     margin: f64,
     out: &mut Vec<ContactPoint>,
 ) -> bool {
-    match (facing_edge(a, d.n_AB_W), facing_edge(b, -d.n_AB_W)) {
-        (Some(edge_a), Some(edge_b)) => along(&edge_a, &edge_b, d, margin, out),
-        _ => false,
+    // mostly the first edge is too steep
+    let level = |core: &Core, n: Vec3| facing_edge(core, n).filter(|edge| !is_steep(edge, n));
+    if let Some(edge_a) = level(a, d.n_AB_W)
+        && let Some(edge_b) = level(b, -d.n_AB_W)
+    {
+        return along(&edge_a, &edge_b, d, margin, out);
     }
+    false
 }
 
 /// Appends both ends of the stretch that two lines share, each with its own distance. Also appends
@@ -72,8 +113,7 @@ pub(crate) fn along(
     let (Some(u), Some(w)) = (flat(da).try_normalize(), flat(db).try_normalize()) else {
         return false;
     };
-    let steep = |d: Vec3| d.dot(n).abs() > CROSSING * d.norm();
-    if u.cross(w).norm() > CROSSING || steep(da) || steep(db) {
+    if u.cross(w).norm() > CROSSING || is_steep(a, n) || is_steep(b, n) {
         return false;
     }
     // coordinate along u and index of each end, lower end first

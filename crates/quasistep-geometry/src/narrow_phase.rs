@@ -162,10 +162,10 @@ impl NarrowPhase {
     ) -> Result<Distance, Distance> {
         let [radius_a, radius_b] = [a, b].map(radius_around);
         let reach = enough + radius_a + radius_b;
-        let mut stand = None;
+        let (mut stand, mut known) = (None, [None; 2]);
         let by_support = is_large(a) || is_large(b);
         if by_support {
-            stand = gjk::stand((a, X_WA), (b, X_WB), reach, TOUCH);
+            stand = gjk::stand((a, X_WA), (b, X_WB), reach, TOUCH, &mut known);
             if let Some(Stand::Beyond { separation, n_AB_W }) = stand {
                 let p_WCa = X_WA.translation;
                 let p_WCb = p_WCa + n_AB_W * separation;
@@ -173,13 +173,17 @@ impl NarrowPhase {
                 return Err(core.with_radii(radius_a, radius_b));
             }
         }
-        self.a.fill(a, X_WA);
-        self.b.fill(b, X_WB);
-        let core = if by_support {
-            hull_pair::distance(&self.a, &self.b, stand, reach, &mut self.hulls)
-        } else {
+        let mut found = None;
+        if by_support {
+            self.a.place(a, X_WA, known[0]);
+            self.b.place(b, X_WB, known[1]);
+            found = hull_pair::distance(&self.a, &self.b, stand, reach, &mut self.hulls);
+        }
+        let core = found.unwrap_or_else(|| {
+            self.a.fill(a, X_WA);
+            self.b.fill(b, X_WB);
             core_distance(&self.a, &self.b, reach, &mut self.hulls.cores)
-        };
+        });
         let d = core.with_radii(radius_a, radius_b);
         if core.phi < reach { Ok(d) } else { Err(d) }
     }
@@ -224,11 +228,12 @@ impl NarrowPhase {
             return flip_distance(self.ellipsoid_distance(b, X_WB, a, X_WA, enough));
         };
         let radius = radius_around(b);
-        let beyond = |enough: f64| match gjk::stand((a, X_WA), (b, X_WB), enough, 0.0) {
-            Some(Stand::Beyond { n_AB_W, .. }) => Some(n_AB_W),
-            Some(Stand::Apart { way, .. }) => way.try_normalize(),
-            Some(Stand::Meet { .. }) | None => None,
-        };
+        let beyond =
+            |enough: f64| match gjk::stand((a, X_WA), (b, X_WB), enough, 0.0, &mut [None; 2]) {
+                Some(Stand::Beyond { n_AB_W, .. }) => Some(n_AB_W),
+                Some(Stand::Apart { way, .. }) => way.try_normalize(),
+                Some(Stand::Meet { .. }) | None => None,
+            };
         if let Some(other) = Ellipsoid::new(b, X_WB) {
             return ellipsoid_pair::distance(&ellipsoid, &other, enough, || beyond(0.0));
         }

@@ -1,6 +1,6 @@
 //! Contact patches of flat features: the incident face clipped by the sides of the reference face.
 
-use crate::core::{Core, CoreFace};
+use crate::core::Core;
 use crate::distance::ContactPoint;
 use quasistep_math::Vec3;
 
@@ -38,6 +38,12 @@ pub(crate) struct Clipper {
     /// Coordinates of the points in the contact plane, in m.
     places: Vec<[f64; 2]>,
     kept: Vec<ContactPoint>,
+    /// For each point, the square of its distance from those kept, in m², and what that counts for
+    /// at its height.
+    apart: Vec<(f64, f64)>,
+    /// Corners of a hull, and marks of them.
+    pub corners: Vec<u32>,
+    pub marks: Vec<u64>,
 }
 
 impl Clipper {
@@ -52,9 +58,17 @@ impl Clipper {
         margin: f64,
         out: &mut Vec<ContactPoint>,
     ) -> bool {
-        let (face_a, along_a) = aligned(a, n_AB_W);
-        let (face_b, along_b) = aligned(b, -n_AB_W);
+        // only faces that are flat enough by themselves matter, and mostly there are none
+        let (mut face_a, mut along_a) = a.aligned(n_AB_W, NEARLY);
+        let least = if flatness(a, along_a, n_AB_W) < NEARLY { FLAT } else { NEARLY };
+        let (mut face_b, mut along_b) = b.aligned(-n_AB_W, least);
         let exact = along_a.max(along_b) >= FLAT;
+        if exact && face_a.is_none() {
+            (face_a, along_a) = a.aligned(n_AB_W, -1.0);
+        }
+        if exact && face_b.is_none() {
+            (face_b, along_b) = b.aligned(-n_AB_W, -1.0);
+        }
         if !exact && flatness(a, along_a, n_AB_W).min(flatness(b, along_b, n_AB_W)) < NEARLY {
             return false;
         }
@@ -62,7 +76,8 @@ impl Clipper {
         let (reference, face, incident, other) =
             if a_is_reference { (a, face_a, b, face_b) } else { (b, face_b, a, face_a) };
         let Some(face) = face else { return false };
-        let normal = reference.faces[face].normal;
+        let face = reference.face(face as u32);
+        let normal = face.normal;
         // heights along the reference face's normal; if `exact` it equals the contact normal up to
         // rounding
         let up = match (exact, a_is_reference) {
@@ -78,17 +93,17 @@ impl Clipper {
         };
         let per_height = if exact { 1.0 } else { 1.0 / up.dot(normal) };
         self.start_polygon(incident, other, -normal);
-        let corners = reference.corners(&reference.faces[face]);
+        let corners = reference.corners(&face);
         for k in 0..corners.len() {
-            let u = reference.points[corners[k] as usize];
-            let w = reference.points[corners[(k + 1) % corners.len()] as usize];
+            let u = reference.point(corners[k]);
+            let w = reference.point(corners[(k + 1) % corners.len()]);
             let Some(side) = (w - u).cross(up).try_normalize() else { continue };
             self.clip(side, u.dot(side), k as u32);
         }
         let start = out.len();
         let radii = a.radius + b.radius;
-        let offset = reference.faces[face].offset;
-        let face_id = (u32::from(a_is_reference) << 31) | ((face as u32 & 0x7f) << 24);
+        let offset = face.offset;
+        let face_id = (u32::from(a_is_reference) << 31) | ((face.index & 0x7f) << 24);
         let deepest = self
             .polygon
             .iter()
@@ -121,12 +136,12 @@ impl Clipper {
     /// Starts the polygon with the incident face, or with the segment or corner if there is none.
     fn start_polygon(&mut self, incident: &Core, face: Option<usize>, towards: Vec3) {
         self.polygon.clear();
-        let face: Option<&CoreFace> = face.map(|k| &incident.faces[k]);
+        let face = face.map(|k| incident.face(k as u32));
         // a face seen nearly edge on still contributes its near corners
         if let Some(face) = face.filter(|f| f.normal.dot(towards) > 0.0) {
-            let corners = incident.corners(face);
+            let corners = incident.corners(&face);
             for (k, &c) in corners.iter().enumerate() {
-                self.polygon.push(Corner { p: incident.points[c as usize], id: c, edge: k as u32 });
+                self.polygon.push(Corner { p: incident.point(c), id: c, edge: k as u32 });
             }
         } else {
             for (k, p) in incident.points.iter().enumerate() {
@@ -170,18 +185,45 @@ impl Clipper {
     /// its convex hull. Under a rounded body low inner points carry load too, so there higher
     /// points count less.
     pub fn reduce(&mut self, n_AB_W: Vec3, start: usize, most: usize, out: &mut Vec<ContactPoint>) {
+        let near = |p: &ContactPoint, q: &ContactPoint| (p.p_WCb - q.p_WCb).max_abs() <= SAME;
+        self.reduce_by(near, n_AB_W, (start, most), out);
+    }
+
+    /// As [`reduce`](Self::reduce), for the corners of a hull, which are distinct.
+    pub fn reduce_corners(&mut self, n_AB_W: Vec3, start: usize, out: &mut Vec<ContactPoint>) {
+        self.reduce_by(|_, _| false, n_AB_W, (start, MAX_POINTS), out);
+    }
+
+    /// Keeps of many distinct points, from index `start` on, the deepest one, then those farthest
+    /// from the points kept; see [`reduce`](Self::reduce).
+    pub fn spread_out(&mut self, start: usize, out: &mut Vec<ContactPoint>) {
+        self.kept.clear();
+        self.kept.extend(out.drain(start..));
+        if self.kept.len() > MAX_POINTS {
+            self.keep_farthest(MAX_POINTS);
+        }
+        out.extend_from_slice(&self.kept);
+    }
+
+    fn reduce_by(
+        &mut self,
+        near: impl Fn(&ContactPoint, &ContactPoint) -> bool,
+        n_AB_W: Vec3,
+        (start, most): (usize, usize),
+        out: &mut Vec<ContactPoint>,
+    ) {
         if out.len() - start <= 1 {
             return;
         }
-        if is_flat(n_AB_W, &out[start..]) {
-            self.keep_corners(n_AB_W, &out[start..]);
-        } else {
-            self.kept.clear();
-            for point in &out[start..] {
-                let near = |other: &ContactPoint| (other.p_WCb - point.p_WCb).max_abs() <= SAME;
-                if !self.kept.iter().any(near) {
-                    self.kept.push(*point);
-                }
+        let flat = is_flat(n_AB_W, &out[start..]);
+        if flat {
+            self.find_ring(n_AB_W, &out[start..]);
+        }
+        self.kept.clear();
+        for (k, point) in out[start..].iter().enumerate() {
+            let wanted = !flat || self.ring.binary_search(&k).is_ok();
+            if wanted && !self.kept.iter().any(|other| near(other, point)) {
+                self.kept.push(*point);
             }
         }
         if self.kept.len() > most {
@@ -191,11 +233,12 @@ impl Clipper {
         out.extend_from_slice(&self.kept);
     }
 
-    /// Keeps the corners of the points' convex hull in the contact plane, and the deepest point.
-    fn keep_corners(&mut self, n: Vec3, points: &[ContactPoint]) {
+    /// Fills `ring` with the corners of the points' convex hull in the contact plane and the deepest
+    /// point, ascending.
+    fn find_ring(&mut self, n: Vec3, points: &[ContactPoint]) {
         let u = n.any_orthogonal();
         let w = n.cross(u);
-        let Self { order, ring, places, kept, .. } = self;
+        let Self { order, ring, places, .. } = self;
         places.clear();
         places.extend(points.iter().map(|p| [p.p_WCb.dot(u), p.p_WCb.dot(w)]));
         order.clear();
@@ -231,16 +274,10 @@ impl Clipper {
             // the last point of this half is the first of the other half
             ring.pop();
         }
-        kept.clear();
         let deepest = (0..points.len())
             .fold(0, |best, k| if points[k].phi < points[best].phi - SAME { k } else { best });
-        for (k, point) in points.iter().enumerate() {
-            let wanted = ring.contains(&k) || k == deepest;
-            let near = |other: &ContactPoint| (other.p_WCb - point.p_WCb).max_abs() <= SAME;
-            if wanted && !kept.iter().any(near) {
-                kept.push(*point);
-            }
-        }
+        ring.push(deepest);
+        ring.sort_unstable();
     }
 
     fn keep_farthest(&mut self, most: usize) {
@@ -250,21 +287,22 @@ impl Clipper {
         self.kept.swap(0, deepest);
         let low = self.kept[0].phi;
         let high = self.kept.iter().map(|p| p.phi).fold(low, f64::max);
+        let Self { kept, apart, .. } = self;
+        // if all heights are equal up to rounding they are ignored
+        let height = |phi: f64| if high - low > SAME { (phi - low) / (high - low) } else { 0.0 };
+        apart.clear();
+        apart.extend(kept.iter().map(|p| (f64::INFINITY, (1.0 - height(p.phi)).powi(2))));
         for have in 1..most {
-            let spread = |k: usize| {
-                let ContactPoint { p_WCb: p, phi, .. } = self.kept[k];
-                let apart = self.kept[..have]
-                    .iter()
-                    .map(|q| (q.p_WCb - p).norm_squared())
-                    .fold(f64::INFINITY, f64::min);
-                // if all heights are equal up to rounding they are ignored
-                let height = if high - low > SAME { (phi - low) / (high - low) } else { 0.0 };
-                apart * (1.0 - height).powi(2)
-            };
-            let next = (have..self.kept.len()).fold(have, |best, k| {
+            let last = kept[have - 1].p_WCb;
+            for (apart, point) in apart[have..].iter_mut().zip(&kept[have..]) {
+                apart.0 = apart.0.min((last - point.p_WCb).norm_squared());
+            }
+            let spread = |k: usize| apart[k].0 * apart[k].1;
+            let next = (have..kept.len()).fold(have, |best, k| {
                 if spread(k) > spread(best) * (1.0 + 1e-9) { k } else { best }
             });
-            self.kept.swap(have, next);
+            kept.swap(have, next);
+            apart.swap(have, next);
         }
         self.kept.truncate(most);
     }
@@ -302,17 +340,4 @@ fn flatness(core: &Core, along: f64, n: Vec3) -> f64 {
         [p, q] => (q - p).try_normalize().map_or(along, |u| u.cross(n).norm()),
         _ => along,
     }
-}
-
-/// The face best aligned with `n`, and the cosine of the angle between them. At a tie the first
-/// face is taken.
-pub(crate) fn aligned(core: &Core, n: Vec3) -> (Option<usize>, f64) {
-    let mut best = (None, -1.0);
-    for (k, face) in core.faces.iter().enumerate() {
-        let along = face.normal.dot(n);
-        if along > best.1 + 1e-9 {
-            best = (Some(k), along);
-        }
-    }
-    best
 }

@@ -1,6 +1,7 @@
 //! Convex polytopes: the hull of a set of points, with planar faces as ordered loops.
 
 use crate::mass::MassProperties;
+use crate::planes::Planes;
 use crate::quickhull::{FLAT, HullError, Triangle, quickhull};
 use quasistep_math::{Mat3, Vec3};
 
@@ -13,6 +14,8 @@ pub struct Polytope {
     /// Index in `neighbours` of each corner's first entry; one entry more than corners.
     first_neighbour: Vec<u32>,
     neighbours: Vec<u32>,
+    /// Edges to the neighbours, in their order.
+    edges_around: Vec<u32>,
     /// Index in `faces_around` of each corner's first entry; one entry more than corners.
     first_face: Vec<u32>,
     faces_around: Vec<u32>,
@@ -21,10 +24,21 @@ pub struct Polytope {
     edges_of: Vec<u32>,
     /// For each face, the offset of its farthest corner, in m.
     tops: Vec<f64>,
-    /// Indices of the farthest corners along x, −x, y, −y, z and −z.
-    extremes: [u32; 6],
+    planes: Planes,
+    /// Mean of the corners, in m.
+    middle: Vec3,
+    /// Largest distance of a corner from the origin, in m.
+    reach: f64,
+    /// Corners at which walks start: those farthest along the middles of the squares into which
+    /// each side of a cube of directions is cut. Empty if there are few corners.
+    starts: Vec<u32>,
+    /// Number of squares along an edge of that cube.
+    squares: usize,
     /// Largest deviation of corners from their faces, in m.
     thickness: f64,
+    /// False if a face, merged of triangles that only nearly lie in one plane, is not convex. A walk
+    /// along edges may end too early then.
+    can_walk: bool,
 }
 
 /// A planar face of a polytope.
@@ -77,7 +91,12 @@ pub(crate) const PLANAR: f64 = 1e-7;
 /// Number of corners up to which testing each is as fast as walking along edges.
 const FEW_CORNERS: usize = 32;
 /// Number of nearly equal corners after which the walk gives up and tests all corners.
-const MOST_SEEN: usize = 64;
+pub(crate) const MOST_SEEN: usize = 64;
+/// Shares of the usual thickness within which triangles are merged if merged faces are not convex.
+const FINER: [f64; 3] = [0.1, 0.01, 0.0];
+/// Corners for each direction at which a walk can start.
+const CORNERS_PER_START: f64 = 0.5;
+
 impl Polytope {
     /// Convex hull of points, in m. Points inside, on edges and in faces are left out.
     ///
@@ -96,8 +115,25 @@ impl Polytope {
             .fold((points[0], points[0]), |(low, high), p| (low.min(*p), high.max(*p)));
         let extent = (high - low).max_abs();
         let triangles = quickhull(points, extent, PLANAR * extent)?;
-        let (vertices, faces) = planar_faces(points, &triangles, 2.0 * PLANAR * extent);
-        Ok(Self::new(vertices, faces))
+        let thickness = 2.0 * PLANAR * extent;
+        let merged = |within: f64| {
+            let (vertices, faces) = planar_faces(points, &triangles, [thickness, within]);
+            Self::new(vertices, faces)
+        };
+        let first = merged(thickness);
+        if first.can_walk {
+            return Ok(first);
+        }
+        // a flat dome: triangles that nearly lie in one plane make faces that are not convex
+        let finer = FINER.into_iter().map(|share| merged(share * thickness));
+        let is_convex = |hull: &Self| {
+            let above = |face: &Face| {
+                let height = |v: &Vec3| v.dot(face.normal) - face.offset;
+                hull.vertices.iter().map(height).fold(f64::NEG_INFINITY, f64::max)
+            };
+            hull.can_walk && hull.faces.iter().all(|face| above(face) <= thickness)
+        };
+        Ok(finer.into_iter().find(is_convex).unwrap_or(first))
     }
 
     /// Builds a polytope from its corners, in m, and its faces: outward unit normal, offset in m,
@@ -130,6 +166,9 @@ impl Polytope {
             .collect();
         let pairs = edges.iter().flat_map(|e| [e.vertices, [e.vertices[1], e.vertices[0]]]);
         let (first_neighbour, neighbours) = lists(pairs.collect(), vertices.len());
+        // edges are sorted by their ends, so those of a corner are in the order of its neighbours
+        let ends = edges.iter().zip(0..).flat_map(|(e, k)| e.vertices.map(|v| [v, k]));
+        let (_, edges_around) = lists(ends.collect(), vertices.len());
         let mut meets: Vec<[u32; 2]> = Vec::new();
         for (f, face) in faces.iter().enumerate() {
             meets.extend(face.vertices.iter().map(|v| [*v, f as u32]));
@@ -141,34 +180,66 @@ impl Polytope {
             let heights = face.vertices.iter().map(|&v| vertices[v as usize].dot(face.normal));
             heights.fold(f64::NEG_INFINITY, f64::max)
         };
-        let tops = faces.iter().map(top).collect();
-        let farthest = |d: Vec3| {
-            let first = |best: usize, k: usize| {
-                if vertices[k].dot(d) > vertices[best].dot(d) { k } else { best }
-            };
-            (0..vertices.len()).fold(0, first) as u32
-        };
-        let [x, y, z] = Vec3::AXES;
-        let extremes = [x, -x, y, -y, z, -z].map(farthest);
-        let reach = |k: usize| {
-            let [high, low] = [2 * k, 2 * k + 1].map(|i| vertices[extremes[i] as usize][k]);
-            high - low
-        };
-        let thickness = 4.0 * PLANAR * (0..3).map(reach).fold(0.0, f64::max);
-        Self {
+        let tops: Vec<f64> = faces.iter().map(top).collect();
+        let middle = vertices.iter().fold(Vec3::ZERO, |sum, v| sum + *v) / vertices.len() as f64;
+        let reach = vertices.iter().map(|v| v.norm_squared()).fold(0.0, f64::max).sqrt();
+        let planes = Planes::new(faces.iter().zip(&tops).map(|(f, top)| {
+            let corner = vertices[f.vertices[0] as usize] - middle;
+            (f.normal, top - f.normal.dot(middle), corner)
+        }));
+        let (low, high) =
+            vertices.iter().fold((middle, middle), |(low, high), v| (low.min(*v), high.max(*v)));
+        let thickness = 4.0 * PLANAR * (high - low).max_abs();
+        let mut hull = Self {
             vertices,
             faces,
             edges,
             first_neighbour,
             neighbours,
+            edges_around,
             first_face,
             faces_around,
             first_edge,
             edges_of,
             tops,
-            extremes,
+            planes,
+            middle,
+            reach,
+            starts: Vec::new(),
+            squares: 0,
             thickness,
+            can_walk: true,
+        };
+        hull.can_walk = hull.faces.iter().all(|face| hull.is_convex(face));
+        hull.choose_starts();
+        hull
+    }
+
+    /// True if no corner of the face is inside the line through its neighbours, beyond the scatter of
+    /// corners.
+    fn is_convex(&self, face: &Face) -> bool {
+        let n = face.vertices.len();
+        (0..n).all(|k| {
+            let [a, b, c] = [k, k + 1, k + 2].map(|i| self.vertices[face.vertices[i % n] as usize]);
+            face.normal.dot((b - a).cross(c - a)) >= -0.5 * self.thickness * (c - a).norm()
+        })
+    }
+
+    /// Fills the table of corners at which walks start.
+    fn choose_starts(&mut self) {
+        let n = self.vertices.len();
+        if n <= FEW_CORNERS || !self.can_walk {
+            return;
         }
+        let squares = (n as f64 / (6.0 * CORNERS_PER_START)).sqrt().ceil() as usize;
+        let mut start = 0;
+        self.starts = (0..6 * squares * squares)
+            .map(|cell| {
+                start = self.walk(start, direction(cell, squares));
+                start
+            })
+            .collect();
+        self.squares = squares;
     }
 
     /// Corners, in m.
@@ -196,6 +267,12 @@ impl Polytope {
         &self.neighbours[self.first_neighbour[at] as usize..self.first_neighbour[at + 1] as usize]
     }
 
+    /// Indices of the edges at a corner, in the order of its neighbours.
+    pub(crate) fn edges_around(&self, vertex: u32) -> &[u32] {
+        let at = vertex as usize;
+        &self.edges_around[self.first_neighbour[at] as usize..self.first_neighbour[at + 1] as usize]
+    }
+
     /// Indices of the faces that meet in a corner, ascending.
     pub(crate) fn faces_around(&self, vertex: u32) -> &[u32] {
         let at = vertex as usize;
@@ -214,45 +291,149 @@ impl Polytope {
         &self.tops
     }
 
-    /// Index of a farthest corner along `d`.
+    /// Planes of the faces, with their offsets measured from [`middle`](Self::middle).
+    pub(crate) fn planes(&self) -> &Planes {
+        &self.planes
+    }
+
+    /// Mean of the corners, in m.
+    pub(crate) fn middle(&self) -> Vec3 {
+        self.middle
+    }
+
+    /// Largest distance of a corner from the origin, in m.
+    pub(crate) fn reach(&self) -> f64 {
+        self.reach
+    }
+
+    /// Index of the first of the farthest corners along `d`.
     pub fn support(&self, d: Vec3) -> u32 {
+        match self.starts.get(cell(d, self.squares)) {
+            Some(start) => self.walk(*start, d),
+            None => self.highest(d),
+        }
+    }
+
+    /// As [`support`](Self::support), for a direction near the one along which `known` is farthest.
+    pub(crate) fn support_near(&self, known: u32, d: Vec3) -> u32 {
+        if self.starts.is_empty() { self.highest(d) } else { self.walk(known, d) }
+    }
+
+    /// The support along `d`, by a walk uphill that begins at a corner. The answer does not depend
+    /// on that corner.
+    fn walk(&self, start: u32, d: Vec3) -> u32 {
         let height = |k: u32| self.vertices[k as usize].dot(d);
-        if self.vertices.len() <= FEW_CORNERS {
-            return self.highest(d);
-        }
-        let higher = |(best, high): (u32, f64), k: u32| {
-            let h = height(k);
-            if h > high { (k, h) } else { (best, high) }
-        };
-        let mut best = self.extremes.into_iter().fold((0, f64::NEG_INFINITY), higher);
-        loop {
-            let next = self.neighbours(best.0).iter().copied().fold(best, higher);
-            if next.0 == best.0 {
-                break;
-            }
-            best = next;
-        }
         // Corners of one face deviate from its plane, so a walk uphill may have to pass a slightly
         // lower corner. All corners this near to the maximum are connected by edges.
-        let band = 2.0 * self.thickness * d.norm();
-        let mut seen = [best.0; MOST_SEEN];
+        let band = 2.0 * self.thickness * (d.x.abs() + d.y.abs() + d.z.abs());
+        let mut best = (start, height(start));
+        loop {
+            let (here, mut second) = (best, f64::NEG_INFINITY);
+            for &k in self.neighbours(here.0) {
+                let h = height(k);
+                second = if h > second { h } else { second };
+                if h > best.1 {
+                    best = (k, h);
+                }
+            }
+            if best.0 == here.0 {
+                if second < best.1 - band {
+                    return best.0;
+                }
+                break;
+            }
+        }
+        let mut seen = [0; MOST_SEEN];
+        let Some(level) = self.level_with(best.0, d, best.1 - band, &mut seen) else {
+            return self.highest(d);
+        };
+        for &k in level {
+            let h = height(k);
+            if h > best.1 || h == best.1 && k < best.0 {
+                best = (k, h);
+            }
+        }
+        best.0
+    }
+
+    /// Corners at least `floor` high along `d` that edges between such corners connect with corner
+    /// `top`. `None` if they are more than fit into `seen`, and if edges do not lead to all.
+    pub(crate) fn level_with<'a>(
+        &self,
+        top: u32,
+        d: Vec3,
+        floor: f64,
+        seen: &'a mut [u32; MOST_SEEN],
+    ) -> Option<&'a [u32]> {
+        if !self.can_walk {
+            return None;
+        }
+        seen[0] = top;
         let (mut n, mut next) = (1, 0);
         while next < n {
             for &k in self.neighbours(seen[next]) {
-                let h = height(k);
-                if h < best.1 - band || seen[..n].contains(&k) {
+                if self.vertices[k as usize].dot(d) < floor || seen[..n].contains(&k) {
                     continue;
                 }
-                if n == MOST_SEEN {
-                    return self.highest(d);
-                }
-                seen[n] = k;
+                *seen.get_mut(n)? = k;
                 n += 1;
-                best = higher(best, k);
             }
             next += 1;
         }
-        best.0
+        Some(&seen[..n])
+    }
+
+    /// As [`level_with`](Self::level_with), for any number of corners up to `most`: fills `out`, in no
+    /// order. Returns false, with `out` incomplete, if there are more.
+    pub(crate) fn level_list(
+        &self,
+        (top, d, floor): (u32, Vec3, f64),
+        most: usize,
+        marks: &mut Vec<u64>,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        if !self.can_walk {
+            out.clear();
+            out.extend(
+                (0..).zip(&self.vertices).filter(|(_, v)| v.dot(d) >= floor).map(|(k, _)| k),
+            );
+            return out.len() <= most;
+        }
+        marks.clear();
+        marks.resize(self.vertices.len().div_ceil(64), 0);
+        let mut mark = |k: u32| {
+            let (word, bit) = (&mut marks[k as usize / 64], 1 << (k % 64));
+            let is_new = *word & bit == 0;
+            *word |= bit;
+            is_new
+        };
+        out.clear();
+        out.push(top);
+        mark(top);
+        let mut next = 0;
+        while let Some(&k) = out.get(next) {
+            for &j in self.neighbours(k) {
+                if self.vertices[j as usize].dot(d) >= floor && mark(j) {
+                    out.push(j);
+                }
+            }
+            if out.len() > most {
+                return false;
+            }
+            next += 1;
+        }
+        true
+    }
+
+    /// True if walks uphill along edges lead to the farthest corner.
+    pub(crate) fn can_walk(&self) -> bool {
+        self.can_walk
+    }
+
+    /// Corners of one face are this near to one another along its normal, in m; twice the largest
+    /// deviation of a corner from its faces.
+    pub(crate) fn scatter(&self) -> f64 {
+        2.0 * self.thickness
     }
 
     /// Index of the first of the farthest corners along `d`.
@@ -294,6 +475,32 @@ impl Polytope {
     }
 }
 
+/// Index of the square of a cube of directions that `d` points to; each side of the cube has
+/// `squares` times `squares` of them.
+fn cell(d: Vec3, squares: usize) -> usize {
+    let [x, y, z] = d.abs().to_array();
+    let axis = if x >= y && x >= z { 0 } else { 1 + usize::from(z > y) };
+    let side = 2 * axis + usize::from(d[axis] < 0.0);
+    let half = 0.5 * squares as f64;
+    let share = half / d[axis].abs();
+    let place = |k: usize| {
+        let at = half + d[(axis + k) % 3] * share;
+        (at as usize).min(squares.saturating_sub(1))
+    };
+    (side * squares + place(1)) * squares + place(2)
+}
+
+/// Direction to the middle of a square; see [`cell`].
+fn direction(cell: usize, squares: usize) -> Vec3 {
+    let (side, axis) = (cell / (squares * squares), cell / (squares * squares) / 2);
+    let middle = |k: usize| (2 * (k % squares) + 1) as f64 / squares as f64 - 1.0;
+    let mut d = Vec3::ZERO;
+    d[axis] = if side % 2 == 0 { 1.0 } else { -1.0 };
+    d[(axis + 1) % 3] = middle(cell / squares);
+    d[(axis + 2) % 3] = middle(cell);
+    d
+}
+
 /// Groups pairs of owner and item by owner. Returns the index of each owner's first item, and all
 /// items, ascending.
 fn lists(mut pairs: Vec<[u32; 2]>, owners: usize) -> (Vec<u32>, Vec<u32>) {
@@ -312,7 +519,13 @@ fn lists(mut pairs: Vec<[u32; 2]>, owners: usize) -> (Vec<u32>, Vec<u32>) {
 ///
 /// A point is a corner of the polytope if at least three faces meet in it; otherwise it lies within
 /// a face or on an edge. So all faces agree on their corners, and every edge has two faces.
-fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec<Vec3>, Vec<Face>) {
+///
+/// `thickness` is that of slivers, and the distance from a plane within which triangles lie on it.
+fn planar_faces(
+    points: &[Vec3],
+    triangles: &[Triangle],
+    thickness: [f64; 2],
+) -> (Vec<Vec3>, Vec<Face>) {
     let (group, planes) = coplanar_groups(points, triangles, thickness);
     // the groups that meet at each point, without duplicates
     let mut meets: Vec<[u32; 2]> = Vec::new();
@@ -362,7 +575,7 @@ fn planar_faces(points: &[Vec3], triangles: &[Triangle], thickness: f64) -> (Vec
 fn coplanar_groups(
     points: &[Vec3],
     triangles: &[Triangle],
-    thickness: f64,
+    [sliver, thickness]: [f64; 2],
 ) -> (Vec<u32>, Vec<(Vec3, f64)>) {
     let corners = |t: &Triangle| t.v.map(|i| points[i as usize]);
     let area = |t: &Triangle| {
@@ -372,7 +585,7 @@ fn coplanar_groups(
     let areas: Vec<f64> = triangles.iter().map(area).collect();
     let is_sliver = |k: usize| {
         let [a, b, c] = corners(&triangles[k]);
-        areas[k] <= thickness * (b - a).norm().max((c - b).norm()).max((a - c).norm())
+        areas[k] <= sliver * (b - a).norm().max((c - b).norm()).max((a - c).norm())
     };
     let beside = |k: usize, (normal, offset): (Vec3, f64)| {
         corners(&triangles[k]).iter().map(|p| (p.dot(normal) - offset).abs()).fold(0.0, f64::max)

@@ -12,7 +12,7 @@
 use crate::core::{Core, CoreFace};
 use crate::distance::{ContactPoint, Distance, flip_point, single};
 use crate::line_patch::{Line, along, facing_edge};
-use crate::patch::{Clipper, SAME, aligned};
+use crate::patch::{Clipper, SAME};
 use crate::tube::{LEVEL, Tube, square};
 use quasistep_math::Vec3;
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -55,7 +55,7 @@ pub(crate) fn with_core(
     out: &mut Vec<ContactPoint>,
 ) {
     let (start, n) = (out.len(), d.n_AB_W);
-    if let (Some(k), cosine) = aligned(core, -n)
+    if let (Some(k), cosine) = core.aligned(-n, -1.0)
         && cosine > FLAT
     {
         let id = (k as u32 & 0x7f) << 24;

@@ -46,8 +46,7 @@ pub(crate) struct Memory {
 ///
 /// Stops early with a lower bound once the separation exceeds `enough` (m).
 pub(crate) fn best_axis(a: &Core, b: &Core, enough: f64, memory: &mut Memory) -> Axis {
-    let size = (a.points[0] - a.centre).norm() + (b.points[0] - b.centre).norm();
-    let bias = BIAS * size;
+    let bias = BIAS * (a.size() + b.size());
     let mut best =
         Axis { separation: f64::NEG_INFINITY, normal: Vec3::Z, features: Features::FaceOfA(0) };
     for (k, face) in a.faces.iter().enumerate() {
@@ -157,7 +156,7 @@ impl Arc {
         if !core.is_solid() {
             return Self::default();
         }
-        let ends = faces.map(|f| core.faces[f as usize].normal);
+        let ends = faces.map(|f| core.face(f).normal);
         Self { ends, across: ends[1].cross(ends[0]) }
     }
 
@@ -178,7 +177,7 @@ impl Arc {
 fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
     let (ea, eb) = (a.edges()[i], b.edges()[j]);
     let along = |core: &Core, ends: [u32; 2]| {
-        let [p, q] = ends.map(|k| core.points[k as usize]);
+        let [p, q] = ends.map(|k| core.point(k));
         q - p
     };
     let (solid, faces, direction) = if a.is_solid() {
@@ -186,7 +185,7 @@ fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
     } else {
         (b, eb.faces, along(a, ea.vertices))
     };
-    let [n1, n2] = faces.map(|f| solid.faces[f as usize].normal);
+    let [n1, n2] = faces.map(|f| solid.face(f).normal);
     n1.dot(direction) * n2.dot(direction) < 0.0
 }
 
@@ -194,8 +193,8 @@ fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
 /// difference, and that normal. `None` if they are parallel, or if the separation is below `least`
 /// up to rounding.
 pub(crate) fn edge_axis(a: &Core, b: &Core, i: usize, j: usize, least: f64) -> Option<(f64, Vec3)> {
-    let [pa, qa] = a.edges()[i].vertices.map(|k| a.points[k as usize]);
-    let [pb, qb] = b.edges()[j].vertices.map(|k| b.points[k as usize]);
+    let [pa, qa] = a.edges()[i].vertices.map(|k| a.point(k));
+    let [pb, qb] = b.edges()[j].vertices.map(|k| b.point(k));
     let (da, db) = (qa - pa, qb - pb);
     let cross = da.cross(db);
     // orient the normal outwards from the solid that has this edge

@@ -131,9 +131,7 @@ impl Shape {
             Self::Box { half } => Vec3::from(*half).norm(),
             Self::Ellipsoid { radii } => radii.iter().copied().fold(0.0, f64::max),
             Self::HalfSpace => f64::INFINITY,
-            Self::Polytope(polytope) => {
-                polytope.vertices().iter().map(|p| p.norm_squared()).fold(0.0, f64::max).sqrt()
-            }
+            Self::Polytope(polytope) => polytope.reach(),
             Self::Cloud(cloud) => {
                 let Aabb { min, max } = cloud.aabb(&Pose::IDENTITY);
                 min.abs().max(max.abs()).norm()

@@ -8,7 +8,7 @@
 use super::map::{Change, ContactMotion};
 use crate::core::{Core, CoreFace};
 use crate::distance::ContactPoint;
-use crate::patch::{FLAT, SAME, aligned};
+use crate::patch::{FLAT, SAME};
 use quasistep_math::Vec3;
 
 /// A corner reconstructed from its feature number must agree with the contact point to this, in m.
@@ -82,13 +82,13 @@ impl Flat {
         let (n, id) = (point.n_AB_W, point.feature);
         let a_is_reference = id >> 31 == 1;
         let (reference, incident, out) = if a_is_reference { (a, b, n) } else { (b, a, -n) };
-        let (face, along) = aligned(reference, out);
+        let (face, along) = reference.aligned(out, -1.0);
         let face = face.filter(|k| *k as u32 & 0x7f == id >> 24 & 0x7f)?;
         let face = &reference.faces[face];
         let m = face.normal;
         let exact = along >= FLAT;
         let up = if exact { m } else { out };
-        let inner = aligned(incident, -out).0.map(|k| &incident.faces[k]);
+        let inner = incident.aligned(-out, -1.0).0.map(|k| &incident.faces[k]);
         let inner = inner.filter(|f| f.normal.dot(m) < 0.0);
         let corners = reference.corners(face);
         let origin = reference.points[*corners.first()? as usize];
@@ -239,7 +239,7 @@ const LARGER: f64 = 1e-3;
 /// other, so that the normal follows it in a small rotation.
 pub(super) fn owner(a: &Core, b: &Core, n: Vec3) -> Owner {
     let level = |core: &Core, out: Vec3| {
-        let (face, _) = aligned(core, out);
+        let (face, _) = core.aligned(out, -1.0);
         let face = face.map(|k| &core.faces[k])?;
         (face.normal.cross(out).max_abs() <= 1e-9).then_some(*face)
     };

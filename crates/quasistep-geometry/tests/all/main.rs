@@ -9,6 +9,7 @@ mod cylinder;
 mod distance;
 mod ellipsoid;
 mod exchange;
+mod hulls;
 mod motions;
 mod patch;
 mod sample;
