@@ -32,13 +32,14 @@ def test_own_commands_as_a_table_give_the_same_run(push):
 
 
 def test_a_run_goes_on_where_another_ended(push):
-    # a step with convex friction has one motion: a bare state resumes to the solver's tolerance
+    # a step with convex friction has one motion: a bare state resumes to the solver's tolerance. The
+    # push is unstable: a difference grows by half in each step
     params = push.params.replace(friction="convex")
     whole = push.simulate(params=params)
     first = push.simulate(duration=2.0, params=params)
-    second = push.simulate(duration=2.0, q0=first.q[-1], t0=2.0, params=params)
-    assert second.t[0] == 2.0 and second.t[-1] == 4.0
-    np.testing.assert_allclose(second.q[-1], whole.q[-1], atol=1e-8)
+    second = push.simulate(duration=1.0, q0=first.q[-1], t0=2.0, params=params)
+    assert second.t[0] == 2.0 and second.t[-1] == 3.0
+    np.testing.assert_allclose(second.q[-1], whole.q[60], atol=1e-10)
 
 
 def test_step_size_of_a_call(push):

@@ -80,7 +80,8 @@ pub(crate) fn solve(
                 round(&mut state.z);
                 let mut y = Vec::new();
                 form.write_z(p, &state.z, ONE, &mut y);
-                let proven = contradicts(&form, &state.z, PROOF);
+                let proven = contradicts(&form, &state.z, PROOF)
+                    || contradicts_to_rounding(&form, &state.z);
                 return proven.then_some(End::Multipliers(largest_one(y)?));
             }
         }
@@ -370,6 +371,18 @@ fn contradicts(form: &Form, z: &[Twice], share: f64) -> bool {
     let (left, size) = (force.iter().map(|v| v.round().abs()).sum::<f64>(), largest(z));
     let outside = form.cones.iter().map(|rows| cones::outside(rows, &z[rows.first..rows.last]));
     left <= share * push && outside.fold(0.0, f64::max) <= NO_FORCE * size
+}
+
+/// Whether the resultant of rounded multipliers is rounding of its terms, and their value is not.
+fn contradicts_to_rounding(form: &Form, z: &[Twice]) -> bool {
+    let mut force = vec![ZERO; form.n()];
+    add_transposed(&form.A, z, &mut force);
+    let left = force.iter().map(|v| v.round().abs()).sum::<f64>();
+    let size = |v: &Twice| v.round().abs();
+    let of_row = |row: &form::Row| row.iter().map(|(_, v)| size(v)).sum::<f64>();
+    let terms = form.A.iter().zip(z).map(|(row, z)| of_row(row) * size(z)).sum::<f64>();
+    let value = form.b.iter().zip(z).map(|(b, z)| size(b) * size(z)).sum::<f64>();
+    left <= f64::EPSILON * terms && dot(&form.b, z).round() > CLEAR * value
 }
 
 /// Whether the cost decreases without bound along `x`.
