@@ -175,7 +175,7 @@ class System(KinematicSystem, DifferentiableSystem):
         Steps that choose their size:
 
         >>> run = system.with_({"step.tolerance": 1e-4}).simulate(every=0.5)
-        >>> bool(run.h.min() < 0.02 and run.h.max() > 0.1)
+        >>> bool(run.h.max() > 4 * run.h.min())
         True
         >>> bool(np.isin(np.arange(9) * 0.5, run.t).all())
         True

@@ -357,7 +357,7 @@ impl Changes {
     ) -> PyResult<Self> {
         let base = &system.scene;
         let loads = |scene: &Scene| {
-            let h = base.params.time_step;
+            let h = row_time(base);
             (all_wrenches(scene, &[], n_steps, 0.0, h), all_torques(scene, n_steps, 0.0, h))
         };
         let own = loads(base);
@@ -404,9 +404,11 @@ impl Changes {
         let Scene { system: world, params, .. } = &system.scene;
         let (q0, u) = (flat(&q), flat(&u));
         let v0 = velocity.map(|v| flat(&v)).unwrap_or_default();
-        let wrenches = all_wrenches(&system.scene, &[], n_steps, 0.0, params.time_step);
-        let tau = all_torques(&system.scene, n_steps, 0.0, params.time_step);
+        let h = row_time(&system.scene);
+        let wrenches = all_wrenches(&system.scene, &[], n_steps, 0.0, h);
+        let tau = all_torques(&system.scene, n_steps, 0.0, h);
         let input = BatchInput {
+            every: system.scene.every,
             n_samples: n,
             n_steps,
             q: &q0,
@@ -429,6 +431,11 @@ impl Changes {
         let lost = outcomes.into_iter().enumerate().filter_map(lost).collect();
         Ok((PyArray1::from_vec(py, q), PyArray1::from_vec(py, by), lost))
     }
+}
+
+/// Time between rows of the scene's runs, in s: its outputs, if steps choose their size.
+fn row_time(scene: &Scene) -> f64 {
+    scene.every.filter(|_| scene.params.sizes.is_some()).unwrap_or(scene.params.time_step)
 }
 
 fn all_cores() -> usize {

@@ -219,12 +219,11 @@ impl Commands {
         }
     }
 
-    /// Command rates over the step from `start` to `t` (both in s): the mean rate of a coordinate,
-    /// and the mid-step rate of an orientation.
-    pub fn mean_rates(&self, start: f64, t: f64, v_cmd: &mut Vec<f64>) {
-        let h = t - start;
+    /// Command rates over the step of size `h` from `start` to `t` (all in s): the mean rate of a
+    /// coordinate, and the mid-step rate of an orientation.
+    pub fn mean_rates(&self, start: f64, t: f64, h: f64, v_cmd: &mut Vec<f64>) {
         let mut middle = StepInput::default();
-        self.sample(0.5 * (start + t), &mut middle);
+        self.sample(t - 0.5 * h, &mut middle);
         v_cmd.clear();
         v_cmd.extend(middle.v_cmd);
         let mut dof = 0;

@@ -157,7 +157,7 @@ impl Scene {
                 input.wrenches.clear();
                 self.sample_wrenches(read, &mut input.wrenches);
             }
-            _ => self.sample_over(params, (from.time, read), input),
+            _ => self.sample_over(params, (from.time, read), span.size, input),
         }
         if let (Some(tau), Some((k, _))) = (options.tau, row) {
             input.tau = part(tau, k, self.system.model().n_v()).to_vec();

@@ -211,19 +211,20 @@ impl Scene {
     /// Fills the input of a step with other parameters than the scene's; see
     /// [`sample`](Self::sample).
     pub fn sample_for(&self, params: &StepParams, t: f64, input: &mut StepInput) {
-        self.sample_over(params, (t - params.time_step, t), input);
+        self.sample_over(params, (t - params.time_step, t), params.time_step, input);
     }
 
-    /// Fills the input of a step from a time to another, in s.
+    /// Fills the input of a step of size `h` from a time to another, in s.
     pub(crate) fn sample_over(
         &self,
         params: &StepParams,
         (from, t): (f64, f64),
+        h: f64,
         input: &mut StepInput,
     ) {
         self.commands.sample(t, input);
         if params.integration == Integration::Midpoint {
-            self.commands.mean_rates(from, t, &mut input.v_cmd);
+            self.commands.mean_rates(from, t, h, &mut input.v_cmd);
         }
         if params.prescribed_rate == PrescribedRate::Derivative {
             let mut start = StepInput::default();

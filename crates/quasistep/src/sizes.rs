@@ -11,7 +11,8 @@ pub(crate) const SAME: f64 = 1e-9;
 /// A rest of time shorter than this share of two steps is not left to steps of its own.
 const SLIVER: f64 = 0.1;
 
-/// Choice of step sizes by a tolerance, for [`System::step_by_tolerance`].
+/// Choice of step sizes by a tolerance, for
+/// [`System::step_by_tolerance`](crate::System::step_by_tolerance).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
     /// Largest displacement of any point of a body between one step and two steps of half its size,

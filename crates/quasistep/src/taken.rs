@@ -21,7 +21,8 @@ pub struct Taken {
     pub state: State,
     /// Input of the step.
     pub input: StepInput,
-    /// Its report. The report of the second step has the [`SizeChoice`].
+    /// Its report. The report of the second step has the
+    /// [`SizeChoice`](crate::SizeChoice).
     pub report: StepReport,
     /// Poses of all bodies at its end.
     pub X_WB: Vec<Pose>,
