@@ -4,8 +4,8 @@
 use crate::polytope::{Edge, Polytope};
 use crate::shape::Shape;
 use quasistep_math::{Mat3, Pose, Vec3};
-use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A face: outward unit normal, offset along it in m, and index among the faces.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct Core {
     R_WH: Mat3,
     p_WH: Vec3,
     /// The last corner of a hull that was farthest in some direction; the next search begins there.
-    top: Cell<u32>,
+    top: AtomicU32,
     pub centre: Vec3,
     pub radius: f64,
 }
@@ -135,8 +135,8 @@ impl Core {
 
     /// The corner of a hull that is farthest along `d`, in its own frame.
     pub fn top(&self, hull: &Polytope, d: Vec3) -> u32 {
-        let top = hull.support_near(self.top.get(), d);
-        self.top.set(top);
+        let top = hull.support_near(self.top.load(Ordering::Relaxed), d);
+        self.top.store(top, Ordering::Relaxed);
         top
     }
 
@@ -168,7 +168,7 @@ impl Core {
         self.centre = self.R_WH * polytope.middle() + self.p_WH;
         self.radius = 0.0;
         self.ties = Ties::Hull(polytope.clone());
-        self.top.set(known.unwrap_or(0));
+        self.top = known.unwrap_or(0).into();
     }
 
     /// Computes the core of a shape at pose `X`. Cylinders, ellipsoids, half-spaces and clouds have

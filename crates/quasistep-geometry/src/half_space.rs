@@ -153,11 +153,7 @@ impl Plane {
         if !all {
             for [x, y] in AROUND {
                 let way = self.across[0] * x + self.across[1] * y;
-                let mut known = low;
-                for tilt in TILTS {
-                    known = hull.support_near(known, self.down + way * tilt);
-                    out.push(known);
-                }
+                out.extend(TILTS.map(|tilt| hull.support(self.down + way * tilt)));
             }
             out.push(low);
         }

@@ -256,3 +256,10 @@ fn points_of_level_rings_go_all_around() {
         }
     }
 }
+
+/// Memory may be read by several threads.
+#[test]
+fn memory_is_shared_between_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<NarrowPhase>();
+}
