@@ -80,8 +80,8 @@ pub(crate) fn solve(
                 round(&mut state.z);
                 let mut y = Vec::new();
                 form.write_z(p, &state.z, ONE, &mut y);
-                let proven = contradicts(&form, &state.z, PROOF)
-                    || contradicts_to_rounding(&form, &state.z);
+                let proven =
+                    contradicts(&form, &state.z, PROOF) || contradicts_to_rounding(&form, &state.z);
                 return proven.then_some(End::Multipliers(largest_one(y)?));
             }
         }
