@@ -27,7 +27,7 @@ _Changes = list[tuple[str, str]]
 _Files = list[tuple[Path, bytes | None]]
 _Limits = tuple[_Array, _Array, float | None]
 _Warm = tuple[list[list[float]], list[list[int]]]
-_Progress = Callable[[float, float], object]
+_Progress = Callable[[int, int], object]
 
 __all__ = [
     "CONTACT",
@@ -309,7 +309,7 @@ def run(
     every: float | None,
     wrenches: Sequence[Wrench] | None,
     params: StepParams | None,
-    progress: _Progress | None,
+    progress: Callable[[float, float], object] | None,
 ) -> tuple[Recording, dict[str, Any], StepError | None]: ...
 def batch(
     system: System,
