@@ -16,7 +16,11 @@ kernel! {
             match u.len() {
                 3 => times::<S, 3, false>(p, cone, 0, x, u),
                 4 => times::<S, 4, false>(p, cone, 0, x, u),
-                k => (0..k).for_each(|r| times::<S, 1, false>(p, cone, r, x, &mut u[r..])),
+                k => {
+                    for r in 0..k {
+                        times::<S, 1, false>(p, cone, r, x, &mut u[r..]);
+                    }
+                }
             }
             for (u, b) in u.iter_mut().zip(&p.b[cone.b_at as usize..]) {
                 *u -= b;
@@ -44,7 +48,11 @@ kernel! {
                 }
                 3 => times::<S, 3, false>(p, cone, 0, x, u),
                 4 => times::<S, 4, false>(p, cone, 0, x, u),
-                k => (0..k).for_each(|r| times::<S, 1, false>(p, cone, r, x, &mut u[r..])),
+                k => {
+                    for r in 0..k {
+                        times::<S, 1, false>(p, cone, r, x, &mut u[r..]);
+                    }
+                }
             }
         }
     }
@@ -58,7 +66,11 @@ kernel! {
             match u.len() {
                 3 => times::<S, 3, true>(p, cone, 0, x, u),
                 4 => times::<S, 4, true>(p, cone, 0, x, u),
-                k => (0..k).for_each(|r| times::<S, 1, true>(p, cone, r, x, &mut u[r..])),
+                k => {
+                    for r in 0..k {
+                        times::<S, 1, true>(p, cone, r, x, &mut u[r..]);
+                    }
+                }
             }
             for (u, b) in u.iter_mut().zip(&p.b[cone.b_at as usize..]) {
                 *u += b.abs();
@@ -84,7 +96,11 @@ kernel! {
             match lambda.len() {
                 3 => add::<S, 3>(p, cone, 0, s, lambda, g),
                 4 => add::<S, 4>(p, cone, 0, s, lambda, g),
-                k => (0..k).for_each(|r| add::<S, 1>(p, cone, r, s, &lambda[r..], g)),
+                k => {
+                    for r in 0..k {
+                        add::<S, 1>(p, cone, r, s, &lambda[r..], g);
+                    }
+                }
             }
         }
     }

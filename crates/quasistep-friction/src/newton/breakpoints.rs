@@ -80,7 +80,11 @@ kernel! {
             let mut du = [0.0; ROWS];
             match a.len() {
                 3 => times::<S, 3, false>(&p.cones, cone, 0, along.y, &mut du),
-                k => (0..k).for_each(|r| times::<S, 1, false>(&p.cones, cone, r, along.y, &mut du[r..])),
+                k => {
+                    for r in 0..k {
+                        times::<S, 1, false>(&p.cones, cone, r, along.y, &mut du[r..]);
+                    }
+                }
             }
             let others = along.weight[rows.clone()].iter().zip(&along.e[rows]).zip(&du);
             for ((a, da), ((weight, e), du)) in a.iter_mut().zip(da.iter_mut()).zip(others) {
