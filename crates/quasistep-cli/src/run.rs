@@ -280,9 +280,9 @@ fn short(x: f64) -> String {
 fn print_sizes(scene: &Scene, tally: &Tally) {
     let Some(sizes) = scene.params.sizes else { return };
     say!(
-        "  each step is within {} m of steps of half its size; {} were rejected",
+        "  each step is within {} m of steps of half its size; larger sizes rejected: {}",
         sizes.tolerance,
-        counted(tally.rejected(), "larger size", "larger sizes")
+        tally.rejected()
     );
     let jumps = tally.unresolved();
     if jumps.is_empty() {
