@@ -18,6 +18,9 @@ const EXACT_ROUNDS: u32 = 6;
 const SHARPEN_STEPS: u32 = 100;
 /// Largest number of active sets of [`Newton::smallest_norm`].
 const NORM_ROUNDS: u32 = 8;
+/// Largest number of factorisations of a search for an active set. Searches that succeed among 50
+/// falling boxes take up to 54; without a limit the others take up to 400, and fail.
+const MOST_FACTORS: u32 = 60;
 /// Largest number of conjugate gradient iterations.
 const BALANCE_ROUNDS: u32 = 16;
 
@@ -72,10 +75,12 @@ impl Newton {
         speed: f64,
         natural: f64,
     ) -> bool {
+        let last = self.factors + MOST_FACTORS;
         for round in 0..FINISH_ROUNDS {
             let mut now = self.round(work, rho, speed);
             if now.left > exact(now.size, natural) {
-                let Some((end, steps)) = self.sharpen(work, rho, [speed, natural], now) else {
+                let Some((end, steps)) = self.sharpen(work, rho, [speed, natural], now, last)
+                else {
                     return false;
                 };
                 if steps > 1 && round < EXACT_ROUNDS {
@@ -109,7 +114,7 @@ impl Newton {
             if same {
                 return true;
             }
-            if !self.factor(work, rho) {
+            if self.factors >= last || !self.factor(work, rho) {
                 return false;
             }
         }
@@ -119,7 +124,7 @@ impl Newton {
     /// Conjugate gradients on the dual with the bounds `lambda ≥ 0`: changes `z` along conjugate
     /// directions until the slacks of the active rows are rounding. A row whose multiplier
     /// `z − rho u` reaches zero leaves the active set. Returns the end and the number of steps, or
-    /// `None` if multipliers may grow without limit.
+    /// `None` if multipliers may grow without limit, or after the factorisation `last_factor`.
     ///
     /// A change of `z` by `dz` changes the slacks of active rows by `S dz`, with
     /// `S = A (P + rho AᵀA)⁻¹ Aᵀ`. Most eigenvalues of `S` are close to `1/rho`. Each smaller one
@@ -131,6 +136,7 @@ impl Newton {
         rho: f64,
         [speed, natural]: [f64; 2],
         mut now: Round,
+        last_factor: u32,
     ) -> Option<(Round, u32)> {
         let mut last = f64::INFINITY;
         for step in 1..=SHARPEN_STEPS {
@@ -194,7 +200,7 @@ impl Newton {
                 return Some((now, step));
             }
             last = if leaves.is_some() { f64::INFINITY } else { square };
-            if leaves.is_some() && !self.factor(work, rho) {
+            if leaves.is_some() && (self.factors >= last_factor || !self.factor(work, rho)) {
                 return None;
             }
         }
