@@ -18,9 +18,9 @@ const EXACT_ROUNDS: u32 = 6;
 const SHARPEN_STEPS: u32 = 100;
 /// Largest number of active sets of [`Newton::smallest_norm`].
 const NORM_ROUNDS: u32 = 8;
-/// Largest number of factorisations of a search for an active set. Searches that succeed among 50
-/// falling boxes take up to 54; without a limit the others take up to 400, and fail.
-const MOST_FACTORS: u32 = 60;
+/// Largest number of factorisations of a search for an active set. Most searches of grasps succeed
+/// within 6; in piles of boxes others take up to 50, or fail after 400.
+const MOST_FACTORS: u32 = 8;
 /// Largest number of conjugate gradient iterations.
 const BALANCE_ROUNDS: u32 = 16;
 
