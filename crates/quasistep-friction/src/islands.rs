@@ -47,7 +47,7 @@ fn sort(of: &[u32], count: usize, list: &mut Vec<u32>, first: &mut Vec<u32>) {
 }
 
 impl Islands {
-    /// Finds the islands of a program, and returns their number. Contacts without blocks belong to
+    /// Finds the islands of a program, and returns their number, at least 1. Contacts without blocks belong to
     /// the first one.
     pub fn find(&mut self, p: &FrictionProgram) -> usize {
         let Self { of_block, of_contact, place, .. } = self;
@@ -74,7 +74,7 @@ impl Islands {
             let side = p.cones.sides_of(cone).first();
             side.map_or(0, |side| of_block[side.block as usize])
         }));
-        let count = count as usize;
+        let count = count.max(1) as usize;
         sort(of_block, count, &mut self.blocks, &mut self.first_block);
         sort(of_contact, count, &mut self.contacts, &mut self.first_contact);
         place.resize(of_block.len(), 0);
