@@ -237,10 +237,9 @@ impl ConeProgram {
                 (true, k)
             }
         };
-        let stride_z = padded(m);
-        let (b_at, E_at) = (self.b.len(), self.E.len());
-        self.b.resize(b_at + padded(k), 0.0);
-        self.E.resize(E_at + k * stride_z, 0.0);
+        self.push_empty(round, [k, m], blocks.iter().copied());
+        let &ConeData { E_at, stride_z, .. } = self.last_cone();
+        let (E_at, stride_z) = (E_at as usize, stride_z as usize);
         match cone {
             Cone::Edges(E) => {
                 for (j, edge) in E.chunks_exact(k).enumerate() {
@@ -255,9 +254,38 @@ impl ConeProgram {
                 }
             }
         }
+        self.cone_mut(self.cones.len() - 1)
+    }
+
+    /// Adds a copy of a cone of another program, over other blocks of the same sizes.
+    ///
+    /// # Panics
+    ///
+    /// If a block does not exist.
+    pub fn push_copy(&mut self, other: &Self, cone: usize, blocks: impl Iterator<Item = u32>) {
+        let from = &other.cones[cone];
+        self.push_empty(from.round, [from.k as usize, from.m as usize], blocks);
+        let to = *self.last_cone();
+        let part = |at: u32, len: u32| at as usize..(at + len) as usize;
+        let (E, J) = (from.k * from.stride_z, from.k * from.width);
+        self.E[part(to.E_at, E)].copy_from_slice(&other.E[part(from.E_at, E)]);
+        self.J[part(to.J_at, J)].copy_from_slice(&other.J[part(from.J_at, J)]);
+        self.b[part(to.b_at, to.k)].copy_from_slice(&other.b[part(from.b_at, to.k)]);
+    }
+
+    fn last_cone(&self) -> &ConeData {
+        self.cones.last().expect("a cone was pushed")
+    }
+
+    /// Adds a cone with zero Jacobian, offset and `E`, of `k` rows of `J` and `m` rows of `E`.
+    fn push_empty(&mut self, round: bool, [k, m]: [usize; 2], blocks: impl Iterator<Item = u32>) {
+        let stride_z = padded(m);
+        let (b_at, E_at) = (self.b.len(), self.E.len());
+        self.b.resize(b_at + padded(k), 0.0);
+        self.E.resize(E_at + k * stride_z, 0.0);
         let first_side = self.sides.len();
         let mut width = 0;
-        for &block in blocks {
+        for block in blocks {
             self.sides.push(Side { block, column: width });
             width += self.blocks[block as usize].stride;
         }
@@ -284,13 +312,6 @@ impl ConeProgram {
         });
         self.m += m;
         self.m_padded += stride_z;
-        ConeMut {
-            J: &mut self.J[J_at..],
-            b: &mut self.b[b_at..b_at + k],
-            sides: &self.sides[first_side..],
-            blocks: &self.blocks,
-            width: width as usize,
-        }
     }
 
     /// Row `row` of the cost of a block, one entry per variable of the block.

@@ -68,6 +68,7 @@ mod factor;
 mod fixed_point;
 mod forces;
 mod hessian;
+mod islands;
 mod jam;
 mod law;
 mod lcp;

@@ -39,7 +39,7 @@ pub struct FrictionProgram {
     pub(crate) vertices: Vec<f64>,
     /// Units of the tangential rows, one contact after another.
     pub(crate) units: Vec<f64>,
-    negative: bool,
+    pub(crate) negative: bool,
     edges: Vec<f64>,
 }
 

@@ -1,6 +1,7 @@
 //! Driver for friction programs: the order of methods, their starting points, and the check of
 //! their solutions.
 
+use crate::islands::Islands;
 use crate::jam::{self, Found, Search};
 use crate::law::{Drift, Law};
 use crate::lcp::problem::Lcp;
@@ -61,8 +62,11 @@ impl Default for CoulombSettings {
 /// It tries the following steps in order, until one decides or the work limit is reached. Every
 /// solution is checked against Coulomb's law, contact by contact, from the program's own data.
 ///
-/// 1. Newton's method on Coulomb's law from a similar solution, if there is one. If it does not
-///    converge, a penalty continuation from small to large penalty parameters.
+/// Islands, which share no contact, are solved one by one. If one is not solved, the whole program
+/// is.
+///
+/// 1. Rest with the forces of a similar solution, if there is one and Coulomb's law holds. Else
+///    Newton's method on Coulomb's law from the similar solution. If it does not converge, a penalty continuation from small to large penalty parameters.
 /// 2. The convex relaxation of Anitescu, with wider gaps if its cones are inconsistent but the gaps
 ///    are not. If it has no solution, its certificate shows that the program has none: unbalanced
 ///    known forces, or inconsistent gaps. Otherwise De Saxcé's fixed-point iteration: convex
@@ -100,6 +104,7 @@ impl Default for CoulombSettings {
 pub struct CoulombSolver {
     methods: CoulombMethods,
     budget: Budget,
+    islands: Islands,
     law: Law,
     newton: Newton,
     relaxation: Relaxation,
@@ -111,6 +116,8 @@ pub struct CoulombSolver {
     active: Vec<u32>,
     /// Forces of a solution of the complementarity problem, in the rows of the program.
     forces: Vec<f64>,
+    /// Zeros: the motion at rest.
+    rest: Vec<f64>,
 }
 
 impl FrictionProgram {
@@ -152,24 +159,84 @@ impl CoulombSolver {
         }
         self.methods = settings.methods;
         self.budget.start(settings.work_limit);
+        let similar = warm.filter(|warm| fits(p, warm));
+        let islands = self.islands.find(p);
+        if !(islands > 1 && self.solve_islands(p, similar, islands, settings, out)) {
+            self.solve_whole(p, similar, settings, out);
+        }
+        out.work = self.budget.spent();
+    }
+
+    /// Solves each island by itself; returns whether all are solved. A certificate is that of the
+    /// whole program, and is left to [`solve_whole`](Self::solve_whole).
+    fn solve_islands(
+        &mut self,
+        p: &FrictionProgram,
+        similar: Option<CoulombWarm<'_>>,
+        count: usize,
+        settings: &CoulombSettings,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        let warm = similar.map(|warm| [warm.lambda, warm.u]);
+        let mut islands = std::mem::take(&mut self.islands);
+        let solved = (0..count).all(|island| {
+            islands.fill(p, island, warm);
+            let Islands { program, lambda, u, answer, .. } = &mut islands;
+            let similar = warm.map(|_| CoulombWarm { lambda, u, relaxed: None });
+            answer.reset(program.n(), program.rows, program.contacts.len());
+            self.solve_whole(program, similar, settings, answer);
+            islands.merge(p, island, out)
+        });
+        self.islands = islands;
+        if solved {
+            out.outcome = Outcome::Solved;
+        } else {
+            out.reset(p.n(), p.rows, p.contacts.len());
+        }
+        solved
+    }
+
+    /// Tries the methods in their order until one decides.
+    fn solve_whole(
+        &mut self,
+        p: &FrictionProgram,
+        similar: Option<CoulombWarm<'_>>,
+        settings: &CoulombSettings,
+        out: &mut CoulombSolution,
+    ) {
         self.law.prepare(p);
         self.law.rest_speed = settings.rest;
-        let similar = warm.filter(|warm| fits(p, warm));
-        let decided = self.newton.prepare(p, self.methods, &self.budget)
-            && (similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
-                || self.relax(p, similar, false, settings.rest, out)
-                || self.fixed_point(p, out)
-                || similar.is_some()
-                    && (self.relax(p, similar, true, settings.rest, out)
-                        || self.fixed_point(p, out))
-                || self.continuation(p, out)
-                || self.lemke(p, settings.cases, out)
-                || self.search(p, settings.cases, out));
+        let decided = similar.is_some_and(|similar| self.stays(p, similar, out))
+            || self.newton.prepare(p, self.methods, &self.budget)
+                && (similar.is_some_and(|similar| self.start_at_similar(p, similar, out))
+                    || self.relax(p, similar, false, settings.rest, out)
+                    || self.fixed_point(p, out)
+                    || similar.is_some()
+                        && (self.relax(p, similar, true, settings.rest, out)
+                            || self.fixed_point(p, out))
+                    || self.continuation(p, out)
+                    || self.lemke(p, settings.cases, out)
+                    || self.search(p, settings.cases, out));
         if !decided {
             give_up(p, out);
             out.reason = self.budget.is_spent().then_some(Reason::Work);
         }
-        out.work = self.budget.spent();
+    }
+
+    /// Whether the forces of a similar solution solve the program at rest. Bodies at rest thus keep
+    /// their forces to the last bit.
+    fn stays(
+        &mut self,
+        p: &FrictionProgram,
+        similar: CoulombWarm<'_>,
+        out: &mut CoulombSolution,
+    ) -> bool {
+        self.rest.clear();
+        self.rest.resize(p.n(), 0.0);
+        self.budget.spend(2 * p.relaxation().J.len() as u64);
+        out.method = CoulombMethod::WarmNewton;
+        self.methods.has(CoulombMethods::NEWTON)
+            && self.law.accept(p, &self.rest, similar.lambda, Drift::Nothing, out)
     }
 
     /// Newton's method from a similar solution; returns whether it found a solution.
