@@ -28,6 +28,9 @@ struct Arguments {
     /// Also print the states: rows of t and q
     #[arg(long)]
     states: bool,
+    /// Compute bodies at rest in each step, which runs leave out
+    #[arg(long)]
+    without_rest: bool,
 }
 
 fn main() -> ExitCode {
@@ -52,7 +55,9 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
     let scene = Scene::load_with(&arguments.scene, &changes)?;
     let (system, h) = (&scene.system, scene.params.time_step);
     let chosen = scene.params.sizes.is_some();
-    let (states, mut step_ns) = if chosen { by_tolerance(&scene)? } else { of_one_size(&scene)? };
+    let rest = !arguments.without_rest;
+    let (states, mut step_ns) =
+        if chosen { by_tolerance(&scene)? } else { of_one_size(&scene, rest)? };
     let simulated = states.last().map_or(0.0, |state| state.time);
 
     let mut poses = Value::Null;
@@ -88,9 +93,10 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
 /// States of a run, and the CPU time of each step, in ns.
 type Timed = (Vec<State>, Vec<u64>);
 
-fn of_one_size(scene: &Scene) -> Result<Timed, Box<dyn Error>> {
+fn of_one_size(scene: &Scene, rest: bool) -> Result<Timed, Box<dyn Error>> {
     let (system, h) = (&scene.system, scene.params.time_step);
     let mut work = system.create_workspace();
+    work.set_rest(rest);
     let mut input = StepInput::default();
     let mut state = scene.start.clone();
     let mut states = vec![state.clone()];

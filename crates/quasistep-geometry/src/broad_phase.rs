@@ -13,6 +13,25 @@ pub struct Aabb {
 }
 
 impl Aabb {
+    /// The box without points.
+    pub const EMPTY: Self = Self {
+        min: Vec3::new(f64::INFINITY, f64::INFINITY, f64::INFINITY),
+        max: Vec3::new(f64::NEG_INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY),
+    };
+
+    /// The smallest box around two boxes.
+    #[must_use]
+    pub fn joined(&self, other: &Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    /// The box whose faces are farther out by `distance` (m).
+    #[must_use]
+    pub fn grown(&self, distance: f64) -> Self {
+        let d = Vec3::new(distance, distance, distance);
+        Self { min: self.min - d, max: self.max + d }
+    }
+
     /// True if the gap between the boxes is less than `margin` (m) along every axis.
     pub fn near(&self, other: &Self, margin: f64) -> bool {
         (0..3).all(|k| self.min[k] <= other.max[k] + margin && other.min[k] <= self.max[k] + margin)

@@ -183,31 +183,66 @@ impl ModelBuilder {
         let resolved = (0..bodies.len())
             .map(|i| resolve_mimic(&bodies, i))
             .collect::<Result<Vec<_>, ModelError>>()?;
-        let (mut n_q, mut n_v, mut n_columns) = (0, 0, 0);
         for (body, mimic) in bodies.iter_mut().zip(resolved) {
             body.mimic = mimic;
-            let own = if mimic.is_some() { (0, 0) } else { (body.joint.n_q(), body.joint.n_v()) };
-            body.q = n_q..n_q + own.0;
-            body.v = n_v..n_v + own.1;
-            body.columns = n_columns..n_columns + body.joint.n_v();
-            (n_q, n_v, n_columns) = (body.q.end, body.v.end, body.columns.end);
         }
-        let limits = collect_limits(&bodies)?;
-        let [damping, friction, armature] = collect_resistance(&bodies, n_v);
-        let (path_start, paths) = collect_paths(&bodies);
-        Ok(Model {
-            bodies,
-            n_q,
-            n_v,
-            n_columns,
-            limits,
-            damping,
-            friction,
-            armature,
-            path_start,
-            paths,
-        })
+        assemble(bodies)
     }
+}
+
+impl Model {
+    /// The model of some bodies of this one, with numbers equal to the bit. `keeps` says for each
+    /// body whether it stays: the world does, and a body stays with its parent and with the joint
+    /// that it follows.
+    ///
+    /// # Panics
+    ///
+    /// If a body that stays needs one that does not.
+    pub fn part(&self, keeps: &[bool]) -> Self {
+        let place = places(keeps);
+        let own = self.bodies.iter().zip(keeps).filter(|(_, keeps)| **keeps);
+        let mut bodies: Vec<Body> = own.map(|(body, _)| body.clone()).collect();
+        for body in &mut bodies {
+            let new = |old: usize| place[old].expect("the body stays");
+            body.parent = new(body.parent);
+            body.mimic = body.mimic.map(|mimic| Mimic { body: new(mimic.body), ..mimic });
+        }
+        // limits of mimic joints did not contradict those of their leaders before
+        assemble(bodies).expect("these bodies formed a model")
+    }
+}
+
+/// For each index that is kept, its place among those kept.
+fn places(keeps: &[bool]) -> Vec<Option<usize>> {
+    let mut next = 0..;
+    keeps.iter().map(|keeps| keeps.then(|| next.next()).flatten()).collect()
+}
+
+/// Lays out the coordinates of bodies whose mimic joints are resolved.
+fn assemble(mut bodies: Vec<Body>) -> Result<Model, ModelError> {
+    let (mut n_q, mut n_v, mut n_columns) = (0, 0, 0);
+    for body in &mut bodies {
+        let own = if body.mimic.is_some() { (0, 0) } else { (body.joint.n_q(), body.joint.n_v()) };
+        body.q = n_q..n_q + own.0;
+        body.v = n_v..n_v + own.1;
+        body.columns = n_columns..n_columns + body.joint.n_v();
+        (n_q, n_v, n_columns) = (body.q.end, body.v.end, body.columns.end);
+    }
+    let limits = collect_limits(&bodies)?;
+    let [damping, friction, armature] = collect_resistance(&bodies, n_v);
+    let (path_start, paths) = collect_paths(&bodies);
+    Ok(Model {
+        bodies,
+        n_q,
+        n_v,
+        n_columns,
+        limits,
+        damping,
+        friction,
+        armature,
+        path_start,
+        paths,
+    })
 }
 
 fn checked_pose(X: &Pose) -> Option<Pose> {

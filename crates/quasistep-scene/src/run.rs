@@ -142,6 +142,7 @@ impl Scene {
             let stopped = self.run_by_tolerance(options, params, &mut state, &mut work, sink);
             return (work.checkpoint(&state), stopped.err());
         }
+        work.set_rest(true);
         let mut input = StepInput::default();
         let h = params.time_step;
         for index in 1..=self.n_steps_with(options) {

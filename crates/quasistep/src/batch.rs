@@ -393,6 +393,7 @@ impl Sampler<'_> {
             v: own_part(input.v, index, system.model.n_v()).to_vec(),
         };
         work.start_from(input.warm.get(index));
+        work.set_rest(params.sizes.is_none());
         let q_cmd = own_part(input.q_cmd, index, n_steps * n_cmd);
         let v_cmd = own_part(input.v_cmd, index, n_steps * n_rate);
         let mut step = StepInput::default();

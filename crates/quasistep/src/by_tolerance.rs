@@ -72,6 +72,8 @@ impl System {
             let rule = "a tolerance with the smallest and the largest size".into();
             return Err(ParamError { name: "sizes", seen: "none".into(), rule }.into());
         };
+        // a step is compared with two of half its size, so none repeats the last one
+        work.set_rest(false);
         let mut own = work.sizes.take().unwrap_or_default();
         own.rows.clone_from(&work.warm.last_step);
         own.time_step = work.warm.time_step;

@@ -204,6 +204,12 @@ pub(crate) struct SpringOfFrame {
 }
 
 impl SpringOfFrame {
+    /// The same spring where its body has another index.
+    pub fn on(&self, body: usize) -> Self {
+        let frame = Frame { body, ..self.given.frame };
+        Self { given: CartesianSpring { frame, ..self.given.clone() }, ..self.clone() }
+    }
+
     pub fn new(mut given: CartesianSpring, model: &Model) -> Result<Self, SystemError> {
         let name = given.name.clone();
         let bad = |what: String, seen: String, rule: String| {

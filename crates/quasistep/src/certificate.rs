@@ -44,6 +44,21 @@ impl Certificate {
     /// Tolerance on a linearised overlap or a constraint error, in m or rad.
     pub const PENETRATION_TOLERANCE: f64 = 1e-9;
 
+    /// The worse of two residuals, each.
+    pub(crate) fn or_worse(&self, other: &Self) -> Self {
+        let worse = |of: fn(&Self) -> f64| of(self).max(of(other));
+        Self {
+            force_balance: worse(|c| c.force_balance),
+            torque_balance: worse(|c| c.torque_balance),
+            penetration: worse(|c| c.penetration),
+            true_distance: self.true_distance.min(other.true_distance),
+            cone_violation: worse(|c| c.cone_violation),
+            complementarity: worse(|c| c.complementarity),
+            constraint: worse(|c| c.constraint),
+            force_scale: worse(|c| c.force_scale),
+        }
+    }
+
     /// Description of the first violated tolerance; `None` if the step is certified.
     pub fn complaint(&self) -> Option<String> {
         // forces below 1 N are compared with 1 N: lengths of 1 m have rounding errors of 1e-16 m

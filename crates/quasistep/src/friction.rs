@@ -281,6 +281,19 @@ impl FrictionTable {
         Ok(Self { rule, surfaces, exceptions })
     }
 
+    /// The table of some surfaces, given by their indices in ascending order.
+    pub fn part(&self, geoms: &[usize]) -> Self {
+        let place = |geom: u32| geoms.binary_search(&(geom as usize)).ok().map(|at| at as u32);
+        let own = |((a, b), friction): &((u32, u32), Friction)| {
+            Some(((place(*a)?, place(*b)?), *friction))
+        };
+        Self {
+            rule: self.rule,
+            surfaces: geoms.iter().map(|geom| self.surfaces[*geom]).collect(),
+            exceptions: self.exceptions.iter().filter_map(own).collect(),
+        }
+    }
+
     /// Friction of a pair of shapes.
     pub fn pair(&self, a: usize, b: usize) -> Friction {
         let key = (a.min(b) as u32, a.max(b) as u32);

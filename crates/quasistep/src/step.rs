@@ -75,6 +75,25 @@ impl System {
         params: &StepParams,
         work: &'w mut Workspace,
     ) -> Result<&'w StepReport, StepError> {
+        match work.rest.take_if(|_| work.warm.last_step.is_some()) {
+            None => self.advance_all(state, input, params, work)?,
+            Some(mut rest) => {
+                let result = self.advance_awake(state, input, params, work, &mut rest);
+                work.rest = Some(rest);
+                result?;
+            }
+        }
+        Ok(&work.report)
+    }
+
+    /// Moves all bodies one time step.
+    pub(crate) fn advance_all(
+        &self,
+        state: &mut State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        work: &mut Workspace,
+    ) -> Result<(), StepError> {
         params.check()?;
         self.check_mass_scale(params)?;
         self.check(state, input)?;
@@ -105,7 +124,7 @@ impl System {
         work.report.work = params.work_limit - work.work_left;
         work.timer.stop();
         work.report.stage_ns = work.timer.spent_ns;
-        Ok(&work.report)
+        Ok(())
     }
 
     /// Computes one motion from `state`, with rows for near pairs and for `work.meetings`, by the

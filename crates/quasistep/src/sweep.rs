@@ -146,6 +146,8 @@ pub(crate) struct Sweep {
     /// Number of places at which the present pair was measured.
     samples: u32,
     patch: Vec<ContactPoint>,
+    /// For each geom, a box around its motions since the list was emptied, if that is asked for.
+    pub covered: Option<Vec<Aabb>>,
     /// Indentation of compliant pairs, in m, ascending by pair.
     pressed: Vec<((u32, u32), f64)>,
 }
@@ -304,6 +306,12 @@ impl Sweep {
         self.travel.clear();
         let all = system.geoms.iter().zip(&system.sizes);
         self.travel.extend(all.map(|(geom, size)| self.bounds[geom.body].travel(size.reach)));
+        if let Some(covered) = &mut self.covered {
+            covered.resize(system.geoms.len(), Aabb::EMPTY);
+            for (geom, (all, travel)) in covered.iter_mut().zip(&self.travel).enumerate() {
+                *all = all.joined(&start.aabb(geom).grown(*travel));
+            }
+        }
     }
 
     /// Collects the pairs that the motion may bring together and that a first bound does not clear.

@@ -127,20 +127,20 @@ pub struct System {
     /// Sizes, one per geom.
     pub(crate) sizes: Vec<GeomSize>,
     pub(crate) roles: Vec<Role>,
-    instances: Vec<u32>,
-    friction: FrictionTable,
+    pub(crate) instances: Vec<u32>,
+    pub(crate) friction: FrictionTable,
     /// Upper triangle over geoms: true if the pair may touch.
     pub(crate) may_touch: Vec<bool>,
     /// Group of geoms that move together, one entry per geom: the outermost body of those welded by
     /// fixed joints. `None` for point clouds, and if no other geom moves with this one.
     pub(crate) moves_with: Vec<Option<u32>>,
-    commanded: Vec<usize>,
+    pub(crate) commanded: Vec<usize>,
     pub(crate) springs: Vec<SpringOfFrame>,
     pub(crate) constraints: Vec<Held>,
     /// Groups of constraints that share variables.
     pub(crate) constraint_groups: Vec<Group>,
-    n_cmd: usize,
-    n_cmd_v: usize,
+    pub(crate) n_cmd: usize,
+    pub(crate) n_cmd_v: usize,
     /// Column of the step's program for each dof; `None` for prescribed dofs.
     pub(crate) variable_of_dof: Vec<Option<u32>>,
     /// Body whose joint owns a dof.
@@ -252,7 +252,7 @@ impl System {
 
     /// Assigns the variables of the step to blocks, tree by tree. Mass and springs never couple two
     /// trees; trees joined by a constraint form one block.
-    fn lay_out(&mut self) {
+    pub(crate) fn lay_out(&mut self) {
         let Self {
             model, roles, constraints, variable_of_dof, block_dims, block_of_variable, ..
         } = self;

@@ -10,6 +10,7 @@ use crate::formulation::problem::Problem;
 use crate::load::Load;
 use crate::params::StepParams;
 use crate::report::{ContactReport, StepMethod, StepReport};
+use crate::rest::Rest;
 use crate::scan::{Meeting, Scan};
 use crate::state::WarmRow;
 use crate::state::{Checkpoint, WarmStart};
@@ -118,6 +119,8 @@ pub struct Workspace {
     /// Multiply-adds that solvers and distances may still use in the current step.
     pub(crate) work_left: u64,
     pub(crate) timer: Timer,
+    /// Memory of bodies at rest, if bodies may rest.
+    pub(crate) rest: Option<Box<Rest>>,
     /// Copy of the system with springs in place of prescribed motion, made when first needed.
     pub(crate) compliant: Option<Box<Compliant>>,
 }
@@ -155,6 +158,7 @@ impl System {
             columns: Vec::new(),
             work_left: 0,
             timer: Timer::default(),
+            rest: None,
             compliant: None,
         }
     }
@@ -163,6 +167,7 @@ impl System {
 impl Workspace {
     /// Turns the warm start on (the default) or off, and clears it.
     pub fn set_warm_start(&mut self, on: bool) {
+        self.rest.iter_mut().for_each(|rest| rest.forget());
         self.warm.last_step = on.then(Vec::new);
         (self.warm.time_step, self.warm.next_size) = (None, None);
     }
@@ -173,6 +178,22 @@ impl Workspace {
     /// instead.
     pub fn set_solver_threads(&mut self, threads: u32) {
         self.convex.settings.threads = threads;
+    }
+
+    /// Lets bodies rest, or not (the default). A step then leaves out bodies whose result would have
+    /// the bits of the last one: those at rest cost nothing until something comes near them.
+    ///
+    /// State, report and warm start are those of all bodies. The certificate is that of the moving
+    /// bodies and of the step before the others came to rest, whichever is worse. Counts and times in
+    /// the report are those of the moving bodies. While bodies rest, programs, [`motion`](Self::motion)
+    /// and [`poses_at`](Self::poses_at) are not those of the last step, so derivatives of it need a
+    /// workspace without rest. Bodies do not rest while the warm start is off.
+    pub fn set_rest(&mut self, on: bool) {
+        match (on, self.rest.take()) {
+            (true, known) => self.rest = Some(known.unwrap_or_default()),
+            (false, Some(mut rest)) => rest.wake(self),
+            (false, None) => {}
+        }
     }
 
     /// A checkpoint of the state and of the next step's warm start.
@@ -187,13 +208,15 @@ impl Workspace {
 
     /// Warm start of the next step.
     pub fn warm_start(&self) -> WarmStart {
-        let rows = self.warm.last_step.clone().unwrap_or_default();
+        let at_rest = self.rest.as_ref().and_then(|rest| rest.rows());
+        let rows = at_rest.or_else(|| self.warm.last_step.clone()).unwrap_or_default();
         let Known { time_step, next_size, .. } = self.warm;
         WarmStart { rows, time_step, next_size }
     }
 
     /// Sets the warm start of the next step; `None` for a cold start.
     pub fn start_from(&mut self, warm: Option<&WarmStart>) {
+        self.rest.iter_mut().for_each(|rest| rest.forget());
         let rows = self.warm.last_step.get_or_insert_default();
         rows.clear();
         self.warm.time_step = warm.and_then(|warm| warm.time_step);

@@ -25,7 +25,7 @@ const MOST_FACTORS: u32 = 8;
 const BALANCE_ROUNDS: u32 = 16;
 
 /// Slack that is rounding, for variables and offsets up to `size` and the natural speed.
-fn exact(size: f64, natural: f64) -> f64 {
+pub(super) fn exact(size: f64, natural: f64) -> f64 {
     (SPEED_ROUNDING * size).max(TOUCHING_AT_REST * natural)
 }
 

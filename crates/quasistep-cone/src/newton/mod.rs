@@ -28,6 +28,7 @@
 mod finish;
 mod hold;
 mod island;
+mod rest;
 mod settle;
 mod steps;
 mod work;
@@ -229,6 +230,11 @@ impl Newton {
         let warm = !matches!(start, Start::Cold);
         self.start(&work, start, scale, rho);
         let (speed, natural) = (work.speed(), work.force() / scale);
+        if let Start::Warm { z, .. } = start
+            && self.rests(&work, z, rho, [speed, natural])
+        {
+            return End::Solved;
+        }
         self.reference = speed.max(natural);
         self.crawled = 0;
         // no step precedes the first

@@ -70,6 +70,10 @@ impl ConeSolver {
         let many = program.n > FEW;
         for island in &structure.islands {
             let (start, iterations) = match warm {
+                // a warm start says nothing of an island without rows
+                Some(_) if island.first_group == island.last_group => {
+                    (Start::Cold, most.unwrap_or(COLD_ITERATIONS))
+                }
                 Some(w) if many => (Start::Warm { z: w.z, s: w.s }, MANY_WARM_ITERATIONS),
                 Some(w) => {
                     let few = if island.round { ROUND_WARM_ITERATIONS } else { WARM_ITERATIONS };

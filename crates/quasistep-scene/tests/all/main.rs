@@ -22,6 +22,7 @@ mod overlaps;
 mod public_robots;
 mod q_sys;
 mod repeat;
+mod rest;
 mod robots;
 mod scenes;
 mod sdf_models;
