@@ -7,7 +7,7 @@
 
 use clap::Parser;
 use quasistep::{State, StepInput};
-use quasistep_scene::{RunOptions, Scene};
+use quasistep_scene::{RunOptions, Scene, SceneSource};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -28,6 +28,9 @@ struct Arguments {
     /// Also print the states: rows of t and q
     #[arg(long)]
     states: bool,
+    /// Also put this many boxes of 5 cm on the floor, beside one another from x = 1.5 m on
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    boxes: usize,
     /// Compute bodies at rest in each step, which runs leave out
     #[arg(long)]
     without_rest: bool,
@@ -52,7 +55,9 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
         let (key, value) = change.split_once('=').ok_or("write --set KEY=VALUE")?;
         changes.push((key.to_owned(), value.to_owned()));
     }
-    let scene = Scene::load_with(&arguments.scene, &changes)?;
+    let mut source = SceneSource::read(&arguments.scene, &changes)?;
+    add_boxes(&mut source.text, arguments.boxes)?;
+    let scene = Scene::from_source(&source)?;
     let (system, h) = (&scene.system, scene.params.time_step);
     let chosen = scene.params.sizes.is_some();
     let rest = !arguments.without_rest;
@@ -88,6 +93,21 @@ fn time_steps(arguments: &Arguments) -> Result<Value, Box<dyn Error>> {
         "poses": poses,
         "states": rows,
     }))
+}
+
+/// Adds boxes on a floor at z = 0 to the models of a scene.
+fn add_boxes(text: &mut String, count: usize) -> Result<(), Box<dyn Error>> {
+    let models = "\nmodels:\n";
+    let at = text.find(models).ok_or("the scene has no line `models:`")? + models.len();
+    let row = (count as f64).sqrt().ceil() as usize;
+    let boxes = (0..count).map(|k| {
+        let (x, y) = (1.5 + 0.1 * (k / row) as f64, 0.1 * (k % row) as f64);
+        format!(
+            "  resting_{k}: {{mass: 0.2, friction: 0.5, pose: {{xyz: [{x}, {y}, 0.025]}}, shape: {{box: {{size: [0.05, 0.05, 0.05]}}}}}}\n"
+        )
+    });
+    text.insert_str(at, &boxes.collect::<String>());
+    Ok(())
 }
 
 /// States of a run, and the CPU time of each step, in ns.

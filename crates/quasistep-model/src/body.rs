@@ -113,6 +113,9 @@ pub struct Body {
     pub gravity: bool,
     /// Resistance of the joint.
     pub resistance: JointResistance,
+    /// True if the joint moves the surface of the body and not its place, as the drums of a
+    /// conveyor do: see [`ModelBuilder::set_surface`](crate::ModelBuilder::set_surface).
+    pub surface: bool,
     /// Range of the joint's columns in `Kinematics::columns`.
     pub(crate) columns: Range<usize>,
 }

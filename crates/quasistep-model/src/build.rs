@@ -40,6 +40,7 @@ impl ModelBuilder {
             mimic: None,
             gravity: false,
             resistance: JointResistance::default(),
+            surface: false,
             columns: 0..0,
         };
         Self {
@@ -114,6 +115,7 @@ impl ModelBuilder {
             mimic,
             gravity,
             resistance: JointResistance::default(),
+            surface: false,
             columns: 0..0,
         });
         Ok(index)
@@ -172,14 +174,40 @@ impl ModelBuilder {
         Ok(())
     }
 
+    /// Makes the joint of a body move its surface: the belt of a conveyor, a turntable, a track. The
+    /// body stays where the joint has it at zero. At a contact its material moves as if the joint
+    /// carried it, along the surface. The coordinate is the travel of the surface, in m or rad.
+    ///
+    /// # Errors
+    ///
+    /// If the joint is neither a slide nor a hinge, or follows another joint.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such body.
+    pub fn set_surface(&mut self, body: usize) -> Result<(), ModelError> {
+        let body = &mut self.bodies[body];
+        if body.joint.n_v() != 1 || body.mimic.is_some() {
+            let (joint, kind) = (body.joint_name.clone(), body.joint.word());
+            return Err(ModelError::SurfaceOnJoint { joint, kind });
+        }
+        body.surface = true;
+        Ok(())
+    }
+
     /// Assigns the entries of `q` and `v` in body order, and resolves mimic joints.
     ///
     /// # Errors
     ///
-    /// If a mimic joint has no leader with one dof, follows itself, or has limits that its leader
+    /// If a joint that moves a surface carries a body; if a mimic joint has no leader with one dof,
+    /// follows itself, or has limits that its leader
     /// cannot satisfy.
     pub fn build(self) -> Result<Model, ModelError> {
         let mut bodies = self.bodies;
+        if let Some(carried) = bodies.iter().find(|body| bodies[body.parent].surface) {
+            let carrier = bodies[carried.parent].name.clone();
+            return Err(ModelError::OnSurface { body: carried.name.clone(), carrier });
+        }
         let resolved = (0..bodies.len())
             .map(|i| resolve_mimic(&bodies, i))
             .collect::<Result<Vec<_>, ModelError>>()?;
@@ -231,7 +259,9 @@ fn assemble(mut bodies: Vec<Body>) -> Result<Model, ModelError> {
     let limits = collect_limits(&bodies)?;
     let [damping, friction, armature] = collect_resistance(&bodies, n_v);
     let (path_start, paths) = collect_paths(&bodies);
+    let surfaces = bodies.iter().filter(|body| body.surface);
     Ok(Model {
+        surface_dofs: surfaces.map(|body| body.v.start as u32).collect(),
         bodies,
         n_q,
         n_v,

@@ -112,6 +112,26 @@ pub enum ModelError {
         /// Kind of that joint.
         kind: &'static str,
     },
+    /// A joint that cannot move a surface.
+    #[error(
+        "joint `{joint}` is {kind} and moves a surface; slides and hinges that follow no other joint may"
+    )]
+    SurfaceOnJoint {
+        /// Name of the joint.
+        joint: String,
+        /// Kind of that joint.
+        kind: &'static str,
+    },
+    /// A body on a joint that moves a surface and no place.
+    #[error(
+        "body `{body}` is carried by `{carrier}`, whose joint moves its surface and not its place; give it another parent"
+    )]
+    OnSurface {
+        /// Name of the body.
+        body: String,
+        /// Name of the body with the surface.
+        carrier: String,
+    },
     /// Two joints share a name.
     #[error("two joints are named `{name}`; names must differ")]
     DuplicateJoint {

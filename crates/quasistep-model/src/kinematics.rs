@@ -118,8 +118,12 @@ fn leader<'a>(bodies: &'a [Body], body: &'a Body) -> (&'a Body, f64, f64) {
     }
 }
 
-/// `X_WB` from `X_WF`; the coordinate of a one-dof joint is `scale q + offset`.
+/// `X_WB` from `X_WF`; the coordinate of a one-dof joint is `scale q + offset`. A joint that moves a
+/// surface leaves its body in place.
 fn place(body: &Body, X_WF: &Pose, q: &[f64], scale: f64, offset: f64) -> Pose {
+    if body.surface {
+        return *X_WF;
+    }
     match body.joint {
         JointKind::Fixed => *X_WF,
         JointKind::Revolute { axis } | JointKind::Continuous { axis } => {

@@ -30,6 +30,7 @@ pub struct Model {
     pub(crate) n_q: usize,
     pub(crate) n_v: usize,
     pub(crate) n_columns: usize,
+    pub(crate) surface_dofs: Vec<u32>,
     pub(crate) limits: Vec<PositionLimit>,
     pub(crate) damping: Vec<f64>,
     pub(crate) friction: Vec<f64>,
@@ -88,6 +89,11 @@ impl Model {
     #[inline]
     pub fn path(&self, body: usize) -> &[u32] {
         &self.paths[self.path_start[body] as usize..self.path_start[body + 1] as usize]
+    }
+
+    /// Dofs that move the surface of a body and not its place, ascending.
+    pub fn surface_dofs(&self) -> &[u32] {
+        &self.surface_dofs
     }
 
     /// Position limits, at most one per dof, ascending by `dof`. They include the limits of mimic

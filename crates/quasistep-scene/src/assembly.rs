@@ -91,6 +91,8 @@ pub(crate) struct NewBody<'e, 'a> {
     /// Motor force given by the model file, in N or N·m.
     pub torque: f64,
     pub settings: Settings,
+    /// True if the joint moves the surface of the body and not its place.
+    pub surface: bool,
     pub at: &'e At<'a>,
 }
 
@@ -118,6 +120,7 @@ impl<'e, 'a> NewBody<'e, 'a> {
             drive: None,
             torque: 0.0,
             settings: Settings::default(),
+            surface: false,
             at,
         }
     }
@@ -232,7 +235,8 @@ impl Assembly {
             self.motors.push((self.bodies.len(), new.torque));
         }
         let X_WP = self.X_WB[new.parent];
-        self.X_WB.push(X_WP * new.X_PF * joint_pose(&new.kind, &q.unwrap_or_default()));
+        let q = q.filter(|_| !new.surface).unwrap_or_default();
+        self.X_WB.push(X_WP * new.X_PF * joint_pose(&new.kind, &q));
         let index = self
             .builder
             .add_body(BodyDef {
@@ -248,6 +252,9 @@ impl Assembly {
             })
             .map_err(|e| new.at.error(e.to_string()))?;
         self.builder.set_resistance(index, resistance).map_err(|e| new.at.error(e.to_string()))?;
+        if new.surface {
+            self.builder.set_surface(index).map_err(|e| new.at.error(e.to_string()))?;
+        }
         self.instance_of.push(self.instances.len() as u32 - 1);
         self.bodies.push(new.name);
         self.joints.push(new.joint_name);

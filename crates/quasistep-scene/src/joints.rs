@@ -342,7 +342,16 @@ pub(crate) struct Link<'a> {
     pub name: Option<&'a str>,
     pub kind: JointKind,
     pub settings: Settings,
+    /// True if the joint moves the surface of the body and not its place.
+    pub surface: bool,
     pub at: At<'a>,
+}
+
+impl<'a> Link<'a> {
+    /// The joint named after its body, without settings.
+    pub fn of_body(kind: JointKind, at: &At<'a>) -> Self {
+        Self { name: None, kind, settings: Settings::default(), surface: false, at: at.clone() }
+    }
 }
 
 /// Reads `joint:`, which is a word, or a list of slides and hinges from the parent outwards.
@@ -355,7 +364,7 @@ pub(crate) fn chain<'a>(at: &At<'a>) -> Result<Vec<Link<'a>>, SceneError> {
             2 => JointKind::Planar,
             _ => JointKind::Ball,
         };
-        return Ok(vec![Link { name: None, kind, settings: Settings::default(), at: at.clone() }]);
+        return Ok(vec![Link::of_body(kind, at)]);
     }
     let items = at.list()?;
     if items.is_empty() {
@@ -365,7 +374,7 @@ pub(crate) fn chain<'a>(at: &At<'a>) -> Result<Vec<Link<'a>>, SceneError> {
 }
 
 fn link<'a>(at: &At<'a>) -> Result<Link<'a>, SceneError> {
-    let mut keys = vec!["slide", "hinge", "axis"];
+    let mut keys = vec!["slide", "hinge", "axis", "surface"];
     keys.extend(KEYS);
     let map = at.map(&keys)?;
     for name in [map.get("slide"), map.get("hinge")].into_iter().flatten() {
@@ -381,5 +390,9 @@ fn link<'a>(at: &At<'a>) -> Result<Link<'a>, SceneError> {
         (None, Some(name)) => (name.text()?, JointKind::Revolute { axis }),
         _ => return Err(at.error(format!("give one of {}", list(&["slide", "hinge"])))),
     };
-    Ok(Link { name: Some(name), kind, settings: Settings::read(&map)?, at: at.clone() })
+    let surface = match map.get("surface") {
+        Some(at) => at.word(&[("false", false), ("true", true)])?,
+        None => false,
+    };
+    Ok(Link { name: Some(name), kind, settings: Settings::read(&map)?, surface, at: at.clone() })
 }

@@ -202,12 +202,7 @@ impl Assembly {
         let X_PF = site.X_PM.map_or(X_MF, |X_PM| X_PM * X_MF);
         let links = match map.get("joint") {
             Some(at) => chain(at)?,
-            None => vec![Link {
-                name: None,
-                kind: JointKind::Free,
-                settings: Settings::default(),
-                at: at.clone(),
-            }],
+            None => vec![Link::of_body(JointKind::Free, at)],
         };
         let n = links.len();
         let last_kind = links[n - 1].kind;
@@ -244,6 +239,7 @@ impl Assembly {
                 inertia: if last { inertia } else { MASSLESS },
                 gravity: defaults.gravity,
                 settings,
+                surface: link.surface,
                 ..NewBody::new(name, joint_name, parent, link.kind, &link.at)
             })?;
         }

@@ -501,6 +501,7 @@ impl ContactRows {
                 sum[k] += entry[k];
             }
         };
+        let surfaces = system.model.surface_dofs();
         for &index in system.model.path(body) {
             let column = &scan.kin.columns[index as usize];
             let velocity = (column.v_Wo_W + column.w_W.cross(p_WC)) * sign;
@@ -509,7 +510,11 @@ impl ContactRows {
                 |rate: f64, terms: f64| if rate.abs() > RATE_ROUNDING * terms { rate } else { 0.0 };
             let turns = column.w_W.max_abs();
             let terms = column.v_Wo_W.max_abs() + turns * p_WC.max_abs();
-            let entry = basis.axes.map(|axis| clear(axis.dot(velocity), terms));
+            let mut entry = basis.axes.map(|axis| clear(axis.dot(velocity), terms));
+            if surfaces.binary_search(&column.dof).is_ok() {
+                // a surface runs along itself
+                entry[0] = 0.0;
+            }
             let turn = || basis.axes.map(|axis| clear(axis.dot(column.w_W) * sign, turns));
             let slot = &mut self.slot[column.dof as usize];
             if *slot == u32::MAX {

@@ -167,6 +167,7 @@ impl System {
     ) -> Result<Vec<Result<(), DerivativeError>>, DerivativeError> {
         let RunDerivatives { q, by } = out;
         params.check_differentiable()?;
+        self.check_surfaces()?;
         params.check().map_err(StepError::from)?;
         self.check_batch(input, q.len())?;
         let (n, rows) = (input.n_samples, input.n_samples * input.n_steps);

@@ -278,7 +278,8 @@ impl Sweep {
                 Some(mimic) => (model.body(mimic.body).v.clone(), mimic.multiplier.abs()),
                 None => (body.v.clone(), 1.0),
             };
-            let rates = &self.delta[rates];
+            let still = [0.0];
+            let rates = if body.surface { &still[..] } else { &self.delta[rates] };
             let size = |rates: &[f64]| scale * rates.iter().map(|r| r * r).sum::<f64>().sqrt();
             let (turn, slide) = match body.joint {
                 JointKind::Fixed => (0.0, 0.0),

@@ -30,6 +30,7 @@ mod sizes;
 mod source;
 mod start_velocity;
 mod supports;
+mod surfaces;
 mod to_mjcf;
 mod tolerance;
 mod torques;

@@ -93,6 +93,9 @@ pub enum DerivativeError {
         /// Required value.
         rule: &'static str,
     },
+    /// A joint moves the surface of a body and not its place.
+    #[error("no derivative of this system: the joint of `{0}` moves its surface")]
+    Surface(String),
     /// A fallback was taken that has no derivatives.
     #[error(
         "no derivative of the step that stands in, `{name}`, where exact friction has no answer: {why}"

@@ -35,6 +35,7 @@ impl System {
     ) -> Result<StepKinks, DerivativeError> {
         out.ready = false;
         params.check_differentiable()?;
+        self.check_surfaces()?;
         let StepInput { q_cmd, v_cmd, wrenches, tau } = input;
         let drive = Drive { q_cmd, v_cmd, wrenches, tau };
         params.check().map_err(crate::StepError::from)?;
@@ -220,6 +221,17 @@ impl System {
                 Ok((FrictionLaw::Convex, params.clone()))
             }
             other => Err(DerivativeError::Fallback { name: other.name(), why }),
+        }
+    }
+}
+
+impl System {
+    /// Checks that no joint moves a surface: the derivatives take rates of contacts for those of the
+    /// bodies.
+    pub(crate) fn check_surfaces(&self) -> Result<(), DerivativeError> {
+        match self.model.bodies().iter().find(|body| body.surface) {
+            Some(body) => Err(DerivativeError::Surface(body.name.clone())),
+            None => Ok(()),
         }
     }
 }
