@@ -56,6 +56,7 @@ mod params;
 mod part;
 mod report;
 mod rest;
+mod resting;
 mod rotation;
 mod row;
 mod run_derivatives;

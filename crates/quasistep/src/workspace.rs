@@ -10,7 +10,7 @@ use crate::formulation::problem::Problem;
 use crate::load::Load;
 use crate::params::StepParams;
 use crate::report::{ContactReport, StepMethod, StepReport};
-use crate::rest::Rest;
+use crate::resting::Rest;
 use crate::scan::{Meeting, Scan};
 use crate::state::WarmRow;
 use crate::state::{Checkpoint, WarmStart};
@@ -121,6 +121,8 @@ pub struct Workspace {
     pub(crate) timer: Timer,
     /// Memory of bodies at rest, if bodies may rest.
     pub(crate) rest: Option<Box<Rest>>,
+    /// Memory of the bodies that move, if others rest.
+    pub(crate) awake: Option<Box<Workspace>>,
     /// Copy of the system with springs in place of prescribed motion, made when first needed.
     pub(crate) compliant: Option<Box<Compliant>>,
 }
@@ -159,6 +161,7 @@ impl System {
             work_left: 0,
             timer: Timer::default(),
             rest: None,
+            awake: None,
             compliant: None,
         }
     }
@@ -196,6 +199,11 @@ impl Workspace {
         }
     }
 
+    /// Rows of the next step's warm start, of the bodies that move if others rest.
+    pub(crate) fn awake_rows(&self) -> &[WarmRow] {
+        self.awake.as_ref().and_then(|awake| awake.warm.last_step.as_deref()).unwrap_or_default()
+    }
+
     /// A checkpoint of the state and of the next step's warm start.
     pub fn checkpoint(&self, state: &crate::State) -> Checkpoint {
         Checkpoint { state: state.clone(), warm: self.warm_start() }
@@ -208,7 +216,7 @@ impl Workspace {
 
     /// Warm start of the next step.
     pub fn warm_start(&self) -> WarmStart {
-        let at_rest = self.rest.as_ref().and_then(|rest| rest.rows());
+        let at_rest = self.rest.as_ref().and_then(|rest| rest.rows(self.awake_rows()));
         let rows = at_rest.or_else(|| self.warm.last_step.clone()).unwrap_or_default();
         let Known { time_step, next_size, .. } = self.warm;
         WarmStart { rows, time_step, next_size }

@@ -127,6 +127,9 @@ impl Writer<'_> {
                 &body.name,
             );
         }
+        if body.surface {
+            self.lose("moves its surface: MuJoCo moves the body", &body.joint_name);
+        }
         let damping = self.damping(index);
         let massless = body.inertia.mass == 0.0;
         let sliding = self.support(index);
