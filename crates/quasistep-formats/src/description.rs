@@ -80,8 +80,8 @@ pub struct Link {
     pub group: usize,
     /// Mass, centre of mass and inertia about it, in the link's axes; `None` for a massless frame.
     pub inertial: Option<BodyInertia>,
-    /// True if gravity does not act on the link.
-    pub weightless: bool,
+    /// Share of the link's weight that is carried for it: 0 none, 1 all, more where it is lifted.
+    pub compensated: f64,
     /// Visual shapes.
     pub visuals: Vec<Part>,
     /// Collision shapes.

@@ -80,7 +80,8 @@ pub(crate) struct NewBody<'e, 'a> {
     pub inertia: BodyInertia,
     pub limits: Option<[f64; 2]>,
     pub mimic: Option<Mimic>,
-    pub gravity: bool,
+    /// Share of gravity that acts on it.
+    pub gravity: f64,
     /// Effort limit given by the model file, in N or N·m.
     pub effort: Option<f64>,
     /// Damping, dry friction and armature given by the model file, in N·s/m, N, kg or N·m·s/rad,
@@ -112,7 +113,7 @@ impl<'e, 'a> NewBody<'e, 'a> {
             inertia: MASSLESS,
             limits: None,
             mimic: None,
-            gravity: true,
+            gravity: 1.0,
             effort: None,
             resistance: None,
             drive: None,

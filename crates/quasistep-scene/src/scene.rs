@@ -52,8 +52,9 @@ pub struct Scene {
     /// Notes about how files were processed, one sentence each, for example the number of convex
     /// parts of a mesh.
     pub notes: Vec<String>,
-    /// Explanation why a scene made from a model file is dynamic, and how to change that. `None` if
-    /// it is not dynamic, or if the user set the motion.
+    /// Explanation that nothing in the scene can move, or why a scene made from a model file is
+    /// dynamic and how to change that. `None` if something moves, and the motion is quasi-static or
+    /// set by the user.
     pub motion_told: Option<String>,
     pub(crate) source: Arc<SceneSource>,
     commands: Commands,

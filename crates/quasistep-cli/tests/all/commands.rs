@@ -624,6 +624,65 @@ fn a_xacro_without_an_end_is_stopped() {
     }
 }
 
+/// `$(find package)` of xacro is the folder that the scene's `packages` give, or one that is found
+/// around the file. The program here does what xacro does, and no more.
+#[cfg(unix)]
+#[test]
+fn xacro_finds_packages_of_the_scene_and_around_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("find-xacro");
+    for place in ["robots/arm_description/urdf", "robots/beside", "elsewhere"] {
+        std::fs::create_dir_all(folder.0.join(place)).unwrap();
+        std::fs::write(folder.0.join(place).join("mass.txt"), "7").unwrap();
+    }
+    std::fs::write(folder.0.join("elsewhere/mass.txt"), "3").unwrap();
+    let program = folder.0.join("xacro");
+    std::fs::write(
+        &program,
+        "#!/usr/bin/env python3
+import re, sys
+from ament_index_python.packages import get_package_share_directory as find
+try:
+    text = re.sub(r'\\$\\(find (\\w+)\\)', lambda m: open(find(m[1]) + '/mass.txt').read(), open(sys.argv[-1]).read())
+except LookupError as error:
+    sys.exit(f'error: {error}')
+print(text)
+",
+    )
+    .unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.text(), std::env::var("PATH").unwrap());
+    let robot = |packages: &str| {
+        let links: String = packages.split(' ').map(|name| format!(
+            "<link name='{name}'><inertial><mass value='$(find {name})'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+        )).collect();
+        let joint =
+            "<joint name='j' type='fixed'><parent link='beside'/><child link='given'/></joint>";
+        let joint = if packages.contains(' ') { joint } else { "" };
+        let file = folder.0.join("robots/arm_description/urdf/r.xacro");
+        std::fs::write(&file, format!("<robot name='r'>{links}{joint}</robot>")).unwrap();
+        file
+    };
+    let check = |file: &std::path::Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_quasistep"));
+        command.args(["check", "--tree"]).arg(file).env("PATH", &path).output().unwrap()
+    };
+    let (said, _) = ends(&check(&robot("beside")), 0);
+    assert!(said.contains("7 kg"), "{said}");
+    let (_, errors) = ends(&check(&robot("beside given")), 2);
+    assert!(
+        errors.contains("the package `given` was not found in ")
+            && errors.contains("packages: {given: folder}"),
+        "{errors}"
+    );
+    let scene = folder.0.join("scene.yml");
+    let text =
+        "models: {r: {urdf: robots/arm_description/urdf/r.xacro, packages: {given: elsewhere}}}\n";
+    std::fs::write(&scene, text).unwrap();
+    let (said, _) = ends(&check(&scene), 0);
+    assert!(said.contains("7 kg") && said.contains("3 kg"), "{said}");
+}
+
 /// With `quasistep check … | head -1`, or a full disk for standard output, no command panics, and
 /// every command writes its files.
 #[cfg(target_os = "linux")]
@@ -695,5 +754,38 @@ fn output_that_nobody_takes_is_no_panic() {
         let ended = command().stdout(full()).stderr(full()).output().expect("it ends");
         assert!(ended.status.code().is_some_and(|code| code < 3), "{words}: {ended:?}");
         check("");
+    }
+}
+
+/// A file in which nothing can move is checked, run, shown and made a scene, and each says so.
+#[test]
+fn what_cannot_move_is_shown_and_said_to_be_so() {
+    let folder = Folder::new("still");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let crate_ = "<sdf version='1.6'><model name='crate'><static>true</static><link name='l'><collision name='c'>
+        <geometry><box><size>1 1 0.5</size></box></geometry></collision></link></model></sdf>";
+    let post = "<mujoco><worldbody><body name='b' pos='0 0 1'><geom size='.1'/></body></worldbody></mujoco>";
+    let ground = "<mujoco><worldbody><geom type='plane' size='1 1 1'/></worldbody></mujoco>";
+    for (name, text) in [
+        ("crate.sdf", crate_),
+        ("post.xml", post),
+        ("ground.xml", ground),
+        ("nothing.xml", "<mujoco/>"),
+    ] {
+        let file = folder.0.join(name);
+        std::fs::write(&file, text).unwrap();
+        let [file, out, scene] =
+            [file, folder.0.join("out"), folder.0.join(name).with_extension("yml")]
+                .map(|path| path.to_str().unwrap().to_owned());
+        for arguments in [
+            &["check", &file][..],
+            &["run", &file, "-o", &out],
+            &["view", &file, "-o", &out],
+            &["new", &file, "-o", &scene],
+            &["check", &scene],
+        ] {
+            let (said, _) = ends(&quasistep(arguments), 0);
+            assert!(said.contains("nothing in it can move"), "{arguments:?}: {said}");
+        }
     }
 }

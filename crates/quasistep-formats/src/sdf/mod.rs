@@ -10,10 +10,12 @@ mod foreign;
 mod frames;
 mod geometry;
 mod joint;
+mod lenient;
 mod library;
 mod link;
 mod merge;
 mod model;
+mod polyline;
 mod reader;
 mod value;
 
@@ -47,6 +49,9 @@ pub(crate) fn add_instance(
     at: &Spot,
 ) -> Result<(), SceneError> {
     let model = library.model(path, 0).map_err(|failure| failure.blame(|why| at.error(why)))?;
+    if model.is_world {
+        return Err(at.error(format!("{} has no model", path.display())));
+    }
     assemble::add(mechanism, &model, name)
 }
 

@@ -47,7 +47,7 @@ pub fn def(name: &str, parent: usize, joint: JointKind) -> BodyDef {
         inertia: BodyInertia::default(),
         limits: None,
         mimic: None,
-        gravity: true,
+        gravity: 1.0,
     }
 }
 
