@@ -29,7 +29,8 @@ pub fn scene(error: &SceneError) -> PyErr {
     let key = error.key.strip_prefix("--set ").unwrap_or(&error.key);
     let mut sentence = error.to_string();
     if key != error.key {
-        sentence = sentence.replacen(&error.key, &format!("set[{key:?}]"), 1);
+        sentence =
+            sentence.replacen(&*quasistep_math::shown(&error.key), &format!("set[{key:?}]"), 1);
     }
     exception("SceneError", &sentence, |d| {
         d.set_item("file", &error.file)?;

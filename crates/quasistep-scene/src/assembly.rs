@@ -13,7 +13,7 @@ use quasistep_formats::description::{Drive, Masks};
 use quasistep_formats::mesh::Textures;
 use quasistep_formats::{SceneError, unknown};
 use quasistep_geometry::Aabb;
-use quasistep_math::Pose;
+use quasistep_math::{Pose, shown};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
 
@@ -179,8 +179,11 @@ impl Assembly {
         })
     }
 
-    /// Adds a body and its drive.
-    pub fn add_body(&mut self, new: NewBody<'_, '_>) -> Result<usize, SceneError> {
+    /// Adds a body and its drive. Names of files are kept as they are shown.
+    pub fn add_body(&mut self, mut new: NewBody<'_, '_>) -> Result<usize, SceneError> {
+        for name in [&mut new.name, &mut new.joint_name] {
+            *name = shown(name).into_owned();
+        }
         let role = match &new.mimic {
             Some(_) if new.settings.is_driven() => {
                 return Err(new.at.error(format!(
@@ -268,7 +271,7 @@ impl Assembly {
         let fallback = if still { STILL } else { COLORS[self.geoms.len() % COLORS.len()] };
         for (k, piece) in pieces.into_iter().enumerate() {
             let name = match piece.name {
-                Some(name) => format!("{}/{name}", self.bodies[body]),
+                Some(name) => format!("{}/{}", self.bodies[body], shown(&name)),
                 None => format!("{}/{k}", self.bodies[body]),
             };
             let color = piece.color.or(defaults.color).unwrap_or(fallback);

@@ -4,6 +4,7 @@ use crate::run::{FirstStep, NearestPair};
 use crate::scene::Scene;
 use crate::words::step_words;
 use quasistep::{Role, StepParams};
+use quasistep_math::shown;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -39,7 +40,7 @@ impl Scene {
             bodies.map(|i| model.body(i).v.len()).sum()
         };
         Contents {
-            title: format!("{}: {}", self.name, self.title),
+            title: shown(&format!("{}: {}", self.name, self.title)).into_owned(),
             bodies: model.n_bodies() - 1,
             shapes: system.geoms().len(),
             pairs: system.n_pairs(),

@@ -789,3 +789,79 @@ fn what_cannot_move_is_shown_and_said_to_be_so() {
         }
     }
 }
+
+/// Names, titles and keys of others are no commands to a terminal: what is not a letter is escaped,
+/// in output, errors and tables.
+#[test]
+fn texts_of_others_are_shown_escaped() {
+    let folder = Folder::new("untrusted");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let link = |name: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial>
+             <collision><geometry><box size=\"1 1 1\"/></geometry></collision></link>"
+        )
+    };
+    file(
+        "r.urdf",
+        &format!(
+            "<robot name=\"r\">{}{}<joint name=\"j&#10;k\u{202e}\" type=\"prismatic\"><parent link=\"a&#10;b\"/>
+             <child link=\"c\u{9b}31m\"/><limit lower=\"-1\" upper=\"1\" effort=\"1\" velocity=\"1\"/></joint></robot>",
+            link("a&#10;b"),
+            link("c\u{9b}31m")
+        ),
+    );
+    let scene = file(
+        "s.yml",
+        "title: \"boo\\e[2J\\nerror: not\\0 \\u202E\"\nstep: {duration: 0.02}\nmodels: {r: {urdf: r.urdf, joint: fixed, joints: {\"*\": {stiffness: 5}}}}\n",
+    );
+    let out = folder.0.join("out").to_str().unwrap().to_owned();
+    let is_plain = |text: &str| !text.chars().any(|c| c != '\n' && quasistep_math::is_command(c));
+    for arguments in
+        [&["check", "--tree", &scene][..], &["run", &scene, "-o", &out, "--csv"], &["view", &out]]
+    {
+        let (said, errors) = ends(&quasistep(arguments), 0);
+        assert!(is_plain(&said) && is_plain(&errors), "{said:?} {errors:?}");
+        assert!(!said.lines().any(|line| line.starts_with("error")), "{said}");
+        if arguments[0] == "check" {
+            for words in ["boo\\u{1b}[2J\\nerror: not\\u{0} \\u{202e}", "r/a\\nb", "r/c\\u{9b}31m"]
+            {
+                assert!(said.contains(words), "{words}: {said}");
+            }
+        }
+    }
+    let table = folder.read("out/states.csv");
+    assert!(table.starts_with("t,r.j\\nk\\u{202e}\n") && is_plain(&table), "{table}");
+    for (text, words) in [
+        ("models: {\"a\\e[1m\": {shape: {box: {size: [1, 1, 1]}}}}\n", "`a\\u{1b}[1m` was seen"),
+        ("models: {}\n\"gra\\u202Evity\": 1\n", "unknown key `gra\\u{202e}vity`"),
+        ("models: {a: {cloud: \"\\e]0;x.ply\"}}\n", "\\u{1b}]0;x.ply"),
+    ] {
+        let (_, errors) = ends(&quasistep(&["check", &file("m.yml", text)]), 2);
+        assert!(errors.contains(words) && is_plain(&errors), "{errors:?}");
+    }
+}
+
+/// A table of commands that is no table is told without a word of it.
+#[test]
+fn errors_of_tables_quote_no_other_file() {
+    let folder = Folder::new("tables");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    std::fs::write(folder.0.join("secrets"), "root:hunter2:0\nother:swordfish:1\n").unwrap();
+    std::fs::write(folder.0.join("key.csv"), "hunter2,swordfish\n1,2\n").unwrap();
+    for name in ["secrets", "key.csv"] {
+        let text = format!(
+            "models:\n  f: {{joint: [{{slide: x, axis: [1, 0, 0], stiffness: 1}}]}}\ncommands:\n  - {{joint: f.x, csv: {{file: {name}, columns: [x]}}}}\n"
+        );
+        let scene = folder.0.join("s.yml");
+        std::fs::write(&scene, text).unwrap();
+        let (_, errors) = ends(&quasistep(&["check", scene.to_str().unwrap()]), 2);
+        assert!(errors.contains("unknown column `t`") && errors.contains(name), "{errors}");
+        assert!(!errors.contains("hunter2") && !errors.contains("swordfish"), "{errors}");
+    }
+}
