@@ -39,6 +39,16 @@ pub fn scene(error: &SceneError) -> PyErr {
     })
 }
 
+/// An error if one of the numbers of an argument is not finite.
+pub fn finite(what: &str, values: &[f64]) -> PyResult<()> {
+    let odd = values.iter().position(|x| !x.is_finite());
+    odd.map_or(Ok(()), |k| {
+        let place = if values.len() == 1 { String::new() } else { format!("[{k}]") };
+        let why = format!("{} was seen; it must be finite", values[k]);
+        Err(step(&StepError::Value { what: format!("{what}{place}"), why }))
+    })
+}
+
 pub fn step(error: &StepError) -> PyErr {
     step_as(error, &error.to_string())
 }

@@ -356,10 +356,11 @@ impl System {
         &self,
         py: Python<'py>,
         t: f64,
-    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        error::finite("t", &[t])?;
         let mut input = StepInput::default();
         self.scene.sample(t, &mut input);
-        (PyArray1::from_vec(py, input.q_cmd), PyArray1::from_vec(py, input.v_cmd))
+        Ok((PyArray1::from_vec(py, input.q_cmd), PyArray1::from_vec(py, input.v_cmd)))
     }
 
     /// Poses of all bodies at a configuration.

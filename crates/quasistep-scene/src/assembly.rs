@@ -66,6 +66,9 @@ pub(crate) struct Assembly {
     X_WB: Vec<Pose>,
     /// Notes about how files were processed, one sentence each.
     pub notes: Vec<String>,
+    /// Bodies whose hulls fill holes or hollows of their meshes, and the hull's volume as a multiple of
+    /// the mesh's.
+    pub filled: Vec<(String, f64)>,
 }
 
 /// A body about to be added.
@@ -124,6 +127,9 @@ impl<'e, 'a> NewBody<'e, 'a> {
     }
 }
 
+/// Most bodies listed whose hulls fill something.
+const MOST_FILLED: usize = 4;
+
 /// Default colours of models, distinguishable by most people.
 const COLORS: [[f32; 4]; 7] = [
     [0.36, 0.55, 0.75, 1.0],
@@ -165,7 +171,27 @@ impl Assembly {
             held: false,
             X_WB: vec![Pose::IDENTITY],
             notes: Vec::new(),
+            filled: Vec::new(),
         }
+    }
+
+    /// A note about hulls that fill holes or hollows of their meshes, the fullest first.
+    pub fn filled_in_words(&self) -> Option<String> {
+        let mut filled = self.filled.clone();
+        filled.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let of = |(body, times): &(String, f64)| format!("{body} ({times:.2} times)");
+        let named: Vec<String> = filled.iter().take(MOST_FILLED).map(of).collect();
+        let more = match filled.len().saturating_sub(MOST_FILLED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        (!named.is_empty()).then(|| {
+            format!(
+                "hulls have more volume than their meshes, whose holes and hollows they fill: {}{more}; \
+                 `collision_mesh: split`, of a shape `parts: split`, keeps them open",
+                named.join(", ")
+            )
+        })
     }
 
     /// Index of the body named by a key.

@@ -6,7 +6,7 @@ use crate::collisions::{Instance, SelfCollision};
 use crate::document::{At, Map, is_later_replica, pose};
 use crate::drawn_mesh::{Looks, Notes};
 use crate::friction::{self, Given};
-use crate::joints::{Settings, chain, coordinates_of, fit_start, joint_pose, start};
+use crate::joints::{Limit, Settings, chain, coordinates_of, fit_start, joint_pose, start};
 use crate::mass::MASSLESS;
 use crate::names::fits;
 use crate::rules::Rules;
@@ -317,6 +317,10 @@ fn hanging<'e, 'a>(
     // patterns with `*` drive joints, not bodies that move freely
     let has_own = mimic.is_none() && joint.kind.n_v() > 0 && joint.kind != JointKind::Free;
     let mut settings = rules.of(&joint.name, has_own);
+    // the limits of a follower are limits of its leader: what drops these drops those
+    if mimic.is_some() && rules.of(&joint.name, true).limits == Limit::Drop {
+        settings.limits = Limit::Drop;
+    }
     if settings.start.is_none() {
         settings.start.clone_from(&joint.start);
     }
@@ -437,6 +441,9 @@ fn add_shapes(
                     if e.file.is_empty() { SceneError::new(&file, None, "", e.message) } else { e }
                 };
                 let convex = shaping.convex(path, *scale, false, &at_file)?;
+                if let Some(times) = convex.filled() {
+                    assembly.filled.push((assembly.bodies[body].clone(), times));
+                }
                 if !shaping.is_plain() {
                     let (body, words) = (&assembly.bodies[body], convex.words(&shaping));
                     assembly.notes.push(format!("{body}: {file} is {words}"));

@@ -313,8 +313,7 @@ impl Second {
         let Constants { gravity, wrenches, .. } = &d.constants;
         let g = Vec3::from(*gravity);
         let bodies = system.model.bodies().iter().enumerate();
-        let weights = bodies
-            .map(|(i, body)| (i, kin.p_WBcm[i], g * body.weight_mass()));
+        let weights = bodies.map(|(i, body)| (i, kin.p_WBcm[i], g * body.weight_mass()));
         for (body, p, force) in weights.chain(wrenches.iter().copied()) {
             if force == Vec3::ZERO {
                 continue;
