@@ -222,7 +222,7 @@ def test_a_run_of_too_many_steps_is_refused_before_it_begins(push):
         push.with_({"step.tolerance": 1e-4}).simulate(duration=1e300)
 
 
-def test_an_interrupted_run_is_kept_up_to_there(push):
+def test_an_interrupted_run_is_kept_up_to_there(push, tmp_path):
     def stop(done, total):
         raise KeyboardInterrupt
 
@@ -230,7 +230,8 @@ def test_an_interrupted_run_is_kept_up_to_there(push):
         push.simulate(duration=3000 * push.h, progress=stop)
     run = caught.value.run
     assert 1 < len(run.t) <= 3001 and run.error is None
-    assert "interrupted" in run.stopped
+    run.save(tmp_path)
+    assert "interrupted" in qs.read_run(tmp_path).stopped
 
 
 def test_what_is_no_recording_is_a_value_error(gripper, tmp_path):

@@ -352,6 +352,7 @@ impl System {
     /// >>> u, v          # x = -0.11 + 0.05 t, y = 0.02
     /// (array([-0.01,  0.02]), array([0.05, 0.  ]))
     #[pyo3(signature = (t))]
+    #[allow(clippy::type_complexity)] // unpacked at once by the caller
     fn command<'py>(
         &self,
         py: Python<'py>,

@@ -248,6 +248,19 @@ impl Convex {
         self.filled.filter(|times| *times > FILLED)
     }
 
+    /// Notes about a mesh file that a shape at `place` names.
+    pub fn notes(&self, shaping: &Shaping<'_>, place: &str, file: &str) -> Vec<String> {
+        let filled = self.filled().map(|times| {
+            format!(
+                "{place}: the hull of {file} has {times:.2} times its volume: it fills holes or hollows; \
+                 `parts: split` keeps them open"
+            )
+        });
+        let made =
+            (!shaping.is_plain()).then(|| format!("{place}: {file} is {}", self.words(shaping)));
+        filled.into_iter().chain(made).collect()
+    }
+
     /// Description of the result, for notes.
     pub fn words(&self, shaping: &Shaping<'_>) -> String {
         let n = self.hulls.len();

@@ -207,9 +207,12 @@ impl Kind {
             return Self::Scene;
         }
         let has_mass = robot.links.iter().any(|l| l.inertial.is_some_and(|i| i.mass > 0.0));
+        // URDF files call what never moves `world`; a frame that carries free joints is no object
+        let first = robot.tree.order.first().map(|&link| &robot.links[link]);
+        let is_base = first.is_some_and(|l| l.name == "world" || !stays && l.inertial.is_none());
         if robot.drives.is_some() || robot.joints.iter().any(|joint| joint.drive.is_some()) {
             Self::Driven
-        } else if drives(robot).is_empty() && has_mass && is_placed_here(robot) {
+        } else if drives(robot).is_empty() && has_mass && !is_base && is_placed_here(robot) {
             Self::Object
         } else {
             Self::Robot

@@ -653,9 +653,12 @@ print(text)
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", folder.text(), std::env::var("PATH").unwrap());
     let robot = |packages: &str| {
-        let links: String = packages.split(' ').map(|name| format!(
-            "<link name='{name}'><inertial><mass value='$(find {name})'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
-        )).collect();
+        let link = |name| {
+            format!(
+                "<link name='{name}'><inertial><mass value='$(find {name})'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+            )
+        };
+        let links = packages.split(' ').map(link).collect::<Vec<_>>().concat();
         let joint =
             "<joint name='j' type='fixed'><parent link='beside'/><child link='given'/></joint>";
         let joint = if packages.contains(' ') { joint } else { "" };
@@ -765,12 +768,16 @@ fn what_cannot_move_is_shown_and_said_to_be_so() {
     let crate_ = "<sdf version='1.6'><model name='crate'><static>true</static><link name='l'><collision name='c'>
         <geometry><box><size>1 1 0.5</size></box></geometry></collision></link></model></sdf>";
     let post = "<mujoco><worldbody><body name='b' pos='0 0 1'><geom size='.1'/></body></worldbody></mujoco>";
+    let held = "<robot name='r'><link name='world'/><link name='l'><inertial><mass value='1'/>
+        <inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>
+        <joint name='j' type='fixed'><parent link='world'/><child link='l'/></joint></robot>";
     let ground = "<mujoco><worldbody><geom type='plane' size='1 1 1'/></worldbody></mujoco>";
     for (name, text) in [
         ("crate.sdf", crate_),
         ("post.xml", post),
         ("ground.xml", ground),
         ("nothing.xml", "<mujoco/>"),
+        ("held.urdf", held),
     ] {
         let file = folder.0.join(name);
         std::fs::write(&file, text).unwrap();

@@ -29,6 +29,18 @@ pub(super) struct Start {
     pub is_key: bool,
 }
 
+/// Puts the quaternion of a free joint before its position, and makes it a rotation, as that of a
+/// ball joint.
+fn turn_first(q: &mut [f64], key: &Element, told: &mut Told) -> Result<(), SceneError> {
+    if q.len() == 7 {
+        q.rotate_left(3);
+    }
+    if let Some(turn) = q.first_chunk_mut::<4>() {
+        *turn = normalised(*turn, key, told)?;
+    }
+    Ok(())
+}
+
 /// A quaternion of a keyframe as a rotation. Rounded ones are normalised, with a warning from the
 /// fourth digit on; others are taken for mistakes.
 fn normalised(q: [f64; 4], key: &Element, told: &mut Told) -> Result<[f64; 4], SceneError> {
@@ -121,14 +133,7 @@ pub(super) fn read(
     };
     if let Some(q) = at.all_numbers("qpos")? {
         let mut all: Vec<Vec<Vec<f64>>> = split("qpos", &q, Kind::n_q)?;
-        for q in all.iter_mut().flatten() {
-            if q.len() == 7 {
-                q.rotate_left(3);
-            }
-            if let Some(turn) = q.first_chunk_mut::<4>() {
-                *turn = normalised(*turn, key, told)?;
-            }
-        }
+        all.iter_mut().flatten().try_for_each(|q| turn_first(q, key, told))?;
         start.coordinates = Some(all);
     }
     if let Some(v) = at.all_numbers("qvel")? {

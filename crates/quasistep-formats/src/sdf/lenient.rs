@@ -79,18 +79,14 @@ fn push_tag(out: &mut String, tag: &str) {
         out.push_str(&rest[..value]);
         rest = &rest[value..];
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let length = match quote {
-            Some(quote) => rest[1..].find(quote).map_or(rest.len(), |end| end + 2),
-            None => {
-                let end = |c: char| c.is_whitespace() || c == '>';
-                let length = rest.find(end).unwrap_or(rest.len());
-                // the slash of an empty element ends the value
-                if rest[length..].starts_with('>') {
-                    rest[..length].trim_end_matches('/').len()
-                } else {
-                    length
-                }
-            }
+        let length = if let Some(quote) = quote {
+            rest[1..].find(quote).map_or(rest.len(), |end| end + 2)
+        } else {
+            let end = |c: char| c.is_whitespace() || c == '>';
+            let word = &rest[..rest.find(end).unwrap_or(rest.len())];
+            // the slash of an empty element ends the value
+            let is_last = rest[word.len()..].starts_with('>');
+            if is_last { word.trim_end_matches('/').len() } else { word.len() }
         };
         let own = if quote.is_none() { "\"" } else { "" };
         out.push_str(own);
