@@ -492,6 +492,8 @@ fn a_first_scene_runs_as_it_is_written() {
 /// jumps; facts hold at their times.
 #[test]
 fn a_tolerance_chooses_sizes() {
+    let (said, _) = ends(&quasistep(&["check", "scenes/door.yml", "--tolerance", "1e-4"]), 0);
+    assert!(said.contains(" or more, of ") && said.contains(" s, each within 0.0001 m"), "{said}");
     let out = Folder::new("by-tolerance");
     let run = ["run", "scenes/door.yml", "--tolerance", "1e-4", "-o", out.text(), "--csv"];
     let (said, errors) = ends(&quasistep(&run), 0);
