@@ -779,6 +779,7 @@ fn what_cannot_move_is_shown_and_said_to_be_so() {
         ("post.xml", post),
         ("ground.xml", ground),
         ("nothing.xml", "<mujoco/>"),
+        ("sun.sdf", "<sdf version='1.6'><light type='directional' name='sun'/></sdf>"),
         ("held.urdf", held),
     ] {
         let file = folder.0.join(name);
