@@ -39,6 +39,26 @@ pub struct Description {
     pub warnings: Vec<String>,
 }
 
+impl Description {
+    /// All names: of links, their shapes, joints, leaders of joints, models and constraints.
+    pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let of_links = self.links.iter_mut().flat_map(|link| {
+            let parts = link.visuals.iter_mut().chain(&mut link.collisions);
+            std::iter::once(&mut link.name).chain(parts.filter_map(|part| part.name.as_mut()))
+        });
+        let of_joints = self.joints.iter_mut().flat_map(|joint| {
+            let leader = joint.mimic.as_mut().map(|mimic| &mut mimic.joint);
+            std::iter::once(&mut joint.name).chain(leader)
+        });
+        let of_constraints = self.constraints.iter_mut().map(|constraint| match constraint {
+            Constraint::Connect { name, .. }
+            | Constraint::Weld { name, .. }
+            | Constraint::Coupling { name, .. } => name,
+        });
+        of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints)
+    }
+}
+
 /// Number of drives of a model, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drives {

@@ -205,11 +205,8 @@ impl Assembly {
         })
     }
 
-    /// Adds a body and its drive. Names of files are kept as they are shown.
-    pub fn add_body(&mut self, mut new: NewBody<'_, '_>) -> Result<usize, SceneError> {
-        for name in [&mut new.name, &mut new.joint_name] {
-            *name = shown(name).into_owned();
-        }
+    /// Adds a body and its drive.
+    pub fn add_body(&mut self, new: NewBody<'_, '_>) -> Result<usize, SceneError> {
         let role = match &new.mimic {
             Some(_) if new.settings.is_driven() => {
                 return Err(new.at.error(format!(

@@ -845,6 +845,10 @@ fn texts_of_others_are_shown_escaped() {
             }
         }
     }
+    // the scene around the file knows the same names
+    let robot = folder.0.join("r.urdf").to_str().unwrap().to_owned();
+    let (said, _) = ends(&quasistep(&["check", &robot]), 0);
+    assert!(said.contains("r/c\\u{9b}31m: prismatic joint, from -1 to 1 m, spring"), "{said}");
     let table = folder.read("out/states.csv");
     assert!(table.starts_with("t,r.j\\nk\\u{202e}\n") && is_plain(&table), "{table}");
     for (text, words) in [
