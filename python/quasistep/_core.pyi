@@ -309,8 +309,9 @@ def run(
     every: float | None,
     wrenches: Sequence[Wrench] | None,
     params: StepParams | None,
+    most_steps: int,
     progress: Callable[[float, float], object] | None,
-) -> tuple[Recording, dict[str, Any], StepError | None]: ...
+) -> tuple[Recording, dict[str, Any], BaseException | None]: ...
 def batch(
     system: System,
     q: ArrayLike,

@@ -12,6 +12,7 @@ from ._shapes import checked_threads, count, shaped
 from ._yaml import changes
 from .batch import finish, varied
 from .derivatives import DifferentiableSystem
+from .errors import StepError
 from .kinematics import KinematicSystem
 from .run import Run
 
@@ -112,6 +113,7 @@ class System(KinematicSystem, DifferentiableSystem):
         progress: Callable[[float, float], object] | None = None,
         on_error: str = "raise",
         every: float | None = None,
+        most_steps: int = 3_600_000,
     ) -> Run:
         """A run: many steps, each from where the last one ended.
 
@@ -154,6 +156,9 @@ class System(KinematicSystem, DifferentiableSystem):
             ``output.every`` by default. With ``U`` or ``tau`` it is the time between their rows, and
             needed. Between two rows prescribed joints move evenly; other commands arrive at their
             rates ``V``: without ``V`` they jump at the start of the row.
+        most_steps : int
+            A run that would take more steps is refused before its first one: an hour at a
+            millisecond a step by default.
 
         Returns
         -------
@@ -163,6 +168,10 @@ class System(KinematicSystem, DifferentiableSystem):
         ------
         StepError
             A step was not taken.
+        ValueError
+            More than ``most_steps`` were asked for.
+        KeyboardInterrupt
+            Ctrl-C, or what ``progress`` raised; its ``run`` is the run up to there.
 
         Examples
         --------
@@ -207,11 +216,12 @@ class System(KinematicSystem, DifferentiableSystem):
         q0 = self.q0 if q0 is None else q0
         every = self._checked_every(every, h, params, needed=n_steps is not None)
         recording, arrays, error = _core.run(
-            self, q0, v0, t0, warm, n_steps, duration, U, V, tau, h, every, wrenches, params, progress
+            self, q0, v0, t0, warm, n_steps, duration, U, V, tau, h, every, wrenches, params, most_steps, progress
         )
-        run = Run(self, recording, arrays, error)
-        if error is not None and on_error == "raise":
-            error.run = run
+        stopped = error if isinstance(error, StepError) else None
+        run = Run(self, recording, arrays, stopped)
+        if error is not None and (on_error == "raise" or stopped is None):
+            vars(error)["run"] = run
             raise error
         return run
 

@@ -130,3 +130,22 @@ def test_what_is_no_mapping_is_named(push, values):
     for call in (push.with_, push.q_vector, push.u_vector):
         with pytest.raises(TypeError, match="it must be a dict of values by name"):
             call(values)
+
+
+def test_times_and_rates_that_are_no_numbers_are_named(push):
+    u = push.command(0.1)[0]
+    for t in (np.nan, np.inf):
+        with pytest.raises(qs.InputError, match="finite"):
+            push.command(t)
+        with pytest.raises(qs.InputError, match="finite"):
+            push.step(push.q0, u, t=t)
+        with pytest.raises(qs.InputError, match="finite"):
+            push.simulate([u], t0=t)
+        with pytest.raises(qs.InputError, match="finite"):
+            push.derivatives(push.q0, u, t=t)
+    v = np.zeros(push.n_v)
+    with pytest.raises(qs.InputError, match="h: nan|h: NaN"):
+        push.integrate(push.q0, v, np.nan)
+    v[2] = np.nan
+    with pytest.raises(qs.InputError, match=r"v\[2\]: NaN"):
+        push.integrate(push.q0, v, 0.1)

@@ -209,3 +209,48 @@ def test_commands_that_lose_digits_are_errors():
     system = qs.loads("models: {f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 10}], mass: 1}}")
     with pytest.raises(qs.StepError, match=r"`f.x`, is 1e16.*digits are lost"):
         system.step(system.q0, [1e16])
+
+
+def test_a_run_of_too_many_steps_is_refused_before_it_begins(push):
+    for duration in (1e300, 1e6):
+        with pytest.raises(ValueError, match="at most 3600000"):
+            push.simulate(duration=duration)
+    with pytest.raises(ValueError, match="a run takes at most 3 "):
+        push.simulate(duration=10 * push.h, most_steps=3)
+    assert len(push.simulate(duration=3 * push.h, most_steps=3).t) == 4
+    with pytest.raises(ValueError, match="at most"):
+        push.with_({"step.tolerance": 1e-4}).simulate(duration=1e300)
+
+
+def test_an_interrupted_run_is_kept_up_to_there(push, tmp_path):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        push.simulate(duration=3000 * push.h, progress=stop)
+    run = caught.value.run
+    assert 1 < len(run.t) <= 3001 and run.error is None
+    run.save(tmp_path)
+    assert "interrupted" in qs.read_run(tmp_path).stopped
+
+
+def test_what_is_no_recording_is_a_value_error(gripper, tmp_path):
+    gripper.simulate(duration=0.05).save(tmp_path / "run")
+    whole = (tmp_path / "run/recording.qsr").read_bytes()
+    rng = np.random.default_rng(0)
+    cases = [b"", b"\0", b"not a recording", bytes(4096), rng.bytes(4096), whole[:8], whole[:12] + rng.bytes(500)]
+    for k in range(60):
+        spoilt = bytearray(whole)
+        for at in rng.integers(0, len(spoilt), 1 + k % 5):
+            spoilt[at] = rng.integers(0, 256)
+        cases.append(bytes(spoilt))
+    for k, text in enumerate(cases):
+        path = tmp_path / f"{k}.qsr"
+        path.write_bytes(text)
+        try:
+            qs.read_run(path)
+        except ValueError as error:
+            assert type(error) is ValueError and str(path) in str(error), error
+        else:
+            # a change of a frame's numbers may be valid, or cut the file off; garbage is not
+            assert k >= 7

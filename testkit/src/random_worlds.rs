@@ -166,7 +166,7 @@ impl Parts {
             inertia,
             limits: None,
             mimic: None,
-            gravity: !driven,
+            gravity: f64::from(!driven),
         });
         let body = body.expect("a body");
         if driven {

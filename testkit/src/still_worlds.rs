@@ -108,7 +108,7 @@ impl Parts {
             inertia: BodyInertia { mass: inertia.mass, com: inertia.com, inertia: inertia.inertia },
             limits: None,
             mimic: None,
-            gravity: joint == JointKind::Free,
+            gravity: f64::from(joint == JointKind::Free),
         });
         let body = body.expect("a body");
         self.q.extend(q0);

@@ -22,6 +22,7 @@ pub fn test_beside(built: &[Program]) -> Result<(), Failure> {
     command(&python, &types).run("stubs of the Python package")?;
     command(&python, &["-m", "pytest"]).run("tests of the Python package")?;
     mujoco(&python, built)?;
+    command(&python, &["-B", "validation/short.py"]).run("every command of validation/run")?;
     release::try_wheel(&wheel)
 }
 

@@ -157,7 +157,7 @@ fn body(model: &Model, index: usize) -> Value {
         "mass": inertia.mass,
         "com": inertia.com.to_array(),
         "inertia": inertia.inertia.rows.map(Vec3::to_array),
-        "gravity": body.gravity,
+        "gravity": body.gravity != 0.0,
     })
 }
 

@@ -337,7 +337,7 @@ fn main() -> ExitCode {
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "quasistep", &mut text);
-            say::out(format_args!("{}", String::from_utf8_lossy(&text)), "");
+            say::raw(format_args!("{}", String::from_utf8_lossy(&text)));
             Ok(())
         }
     };

@@ -27,7 +27,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
     let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
     let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
     if !quiet {
-        say!("{}: {}", scene.name, scene.title);
+        say!("{}", scene.contents().title);
         for warning in &scene.warnings {
             tell!("warning: {warning}");
         }

@@ -17,11 +17,15 @@ pub fn new(arguments: &NewArgs, quiet: bool) -> Result<(), Failure> {
         Some(model) => scene_of_model(model, folder).map_err(Failure::usage)?,
         None => FIRST_SCENE.to_owned(),
     };
-    // check that the scene can be read from its new place
-    let scene = Scene::parse(&text, &out.display().to_string(), "scene", folder, &[])
-        .map_err(Failure::usage)?;
+    // check that the scene can be read from its new place; a mistake is the model's, since the
+    // scene is not written then
+    let cited = arguments.model.as_deref().unwrap_or(&out).display().to_string();
+    let scene = Scene::parse(&text, &cited, "scene", folder, &[]).map_err(Failure::usage)?;
     for warning in &scene.warnings {
         tell!("warning: {warning}");
+    }
+    if let Some(told) = scene.motion_told.as_ref().filter(|_| !quiet) {
+        say!("  {told}");
     }
     write(&out, &text)?;
     if !quiet {

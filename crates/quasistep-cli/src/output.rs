@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::stream::Stream;
 use crate::wait::Wait;
 use clap::Args;
+use quasistep_math::shown;
 use quasistep_record::{
     ContactsCsv, Finish, Recording, RecordingReader, StatesCsv, write_contacts_csv,
     write_states_csv, write_whole,
@@ -128,7 +129,7 @@ pub fn read_for_pictures(path: &Path, quiet: bool) -> Result<Recording, Failure>
 pub fn tell_end(recording: &Recording) {
     if let Finish::Stopped { reason } = &recording.finish {
         let end = recording.frames.last().map_or(0.0, |frame| frame.t);
-        say!("  the run ended early, at t = {end} s: {reason}");
+        say!("  the run ended early, at t = {end} s: {}", shown(reason));
     }
 }
 

@@ -98,7 +98,7 @@ fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Resul
 }
 
 fn introduce(scene: &Scene) {
-    say!("{}: {}", scene.name, scene.title);
+    say!("{}", scene.contents().title);
     if let Some(told) = &scene.motion_told {
         say!("  {told}");
     }

@@ -2,6 +2,7 @@
 //! work continues.
 
 use crate::failure::Failure;
+use quasistep_math::shown;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -19,11 +20,22 @@ macro_rules! tell {
     ($($words:tt)*) => { $crate::say::aside(format_args!($($words)*), "\n") };
 }
 
+/// Words for a terminal: nothing of them, names of files for one, is a command to it.
+fn plain(words: fmt::Arguments<'_>) -> String {
+    let text = words.to_string();
+    text.split('\n').map(shown).collect::<Vec<_>>().join("\n")
+}
+
 /// Prints on standard output.
 pub fn out(words: fmt::Arguments<'_>, end: &str) {
+    raw(format_args!("{}{end}", plain(words)));
+}
+
+/// Prints on standard output as it is.
+pub fn raw(words: fmt::Arguments<'_>) {
     let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
     if lost.is_none()
-        && let Err(e) = write!(io::stdout().lock(), "{words}{end}")
+        && let Err(e) = write!(io::stdout().lock(), "{words}")
     {
         *lost = Some(e);
     }
@@ -31,7 +43,7 @@ pub fn out(words: fmt::Arguments<'_>, end: &str) {
 
 /// Prints on standard error; an error of writing is ignored.
 pub fn aside(words: fmt::Arguments<'_>, end: &str) {
-    let _ = write!(io::stderr().lock(), "{words}{end}");
+    let _ = write!(io::stderr().lock(), "{}{end}", plain(words));
 }
 
 /// Flushes standard output. Returns an error if output was lost, unless its reader has closed the

@@ -77,6 +77,9 @@ fn start_of(file: &Path, out: Option<&Path>, quiet: bool) -> Result<PathBuf, Fai
     for warning in &scene.warnings {
         tell!("warning: {warning}");
     }
+    if let Some(told) = scene.motion_told.as_ref().filter(|_| !quiet) {
+        say!("{}: {told}", scene.name);
+    }
     let mut recording = scene.empty_recording(&scene.params);
     recording.frames.push(scene.frame(&scene.start, None));
     let dir = out.map_or_else(|| Path::new("out").join(&scene.name), Path::to_path_buf);

@@ -68,7 +68,7 @@ fn build(description: &Description) -> Result<Model, Box<dyn Error>> {
             inertia: link.inertial.unwrap_or_default(),
             limits: None,
             mimic: None,
-            gravity: true,
+            gravity: 1.0,
         })?;
     }
     Ok(builder.build()?)
@@ -122,7 +122,7 @@ fn link(link: &Link) -> Value {
         "name": link.name,
         "group": link.group,
         "inertial": inertial,
-        "weightless": link.weightless,
+        "weightless": link.compensated == 1.0,
         "visuals": link.visuals.iter().map(part).collect::<Vec<_>>(),
         "collisions": link.collisions.iter().map(part).collect::<Vec<_>>(),
     })

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 /// Format tag of cached results. The number changes when the stored data, or their computation,
 /// change within one version of the crate.
-const FORMAT: &str = concat!("quasistep ", env!("CARGO_PKG_VERSION"), ", 1");
+const FORMAT: &str = concat!("quasistep ", env!("CARGO_PKG_VERSION"), ", 2");
 
 /// A BLAKE3 hash.
 pub type Digest = [u8; 32];

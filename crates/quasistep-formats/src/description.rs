@@ -39,6 +39,26 @@ pub struct Description {
     pub warnings: Vec<String>,
 }
 
+impl Description {
+    /// All names: of links, their shapes, joints, leaders of joints, models and constraints.
+    pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let of_links = self.links.iter_mut().flat_map(|link| {
+            let parts = link.visuals.iter_mut().chain(&mut link.collisions);
+            std::iter::once(&mut link.name).chain(parts.filter_map(|part| part.name.as_mut()))
+        });
+        let of_joints = self.joints.iter_mut().flat_map(|joint| {
+            let leader = joint.mimic.as_mut().map(|mimic| &mut mimic.joint);
+            std::iter::once(&mut joint.name).chain(leader)
+        });
+        let of_constraints = self.constraints.iter_mut().map(|constraint| match constraint {
+            Constraint::Connect { name, .. }
+            | Constraint::Weld { name, .. }
+            | Constraint::Coupling { name, .. } => name,
+        });
+        of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints)
+    }
+}
+
 /// Number of drives of a model, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drives {
@@ -80,8 +100,8 @@ pub struct Link {
     pub group: usize,
     /// Mass, centre of mass and inertia about it, in the link's axes; `None` for a massless frame.
     pub inertial: Option<BodyInertia>,
-    /// True if gravity does not act on the link.
-    pub weightless: bool,
+    /// Share of the link's weight that is carried for it: 0 none, 1 all, more where it is lifted.
+    pub compensated: f64,
     /// Visual shapes.
     pub visuals: Vec<Part>,
     /// Collision shapes.

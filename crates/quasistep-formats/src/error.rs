@@ -1,3 +1,4 @@
+use quasistep_math::shown;
 use quasistep_mesh::{Fault, Place};
 use std::fmt;
 use std::path::Path;
@@ -41,16 +42,16 @@ impl SceneError {
 impl fmt::Display for SceneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.file.is_empty() {
-            f.write_str(&self.file)?;
+            f.write_str(&shown(&self.file))?;
             if let Some(line) = self.line {
                 write!(f, ":{line}")?;
             }
             f.write_str(": ")?;
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", shown(&self.key))?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&shown(&self.message))?;
         self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
     }
 }

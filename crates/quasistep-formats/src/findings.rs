@@ -33,6 +33,9 @@ pub const DYNAMICS: Kind = (
 pub const FIXED_FOLLOWERS: Kind = ("joint", "<mimic> of a fixed joint: it stays fixed");
 /// A revolute or prismatic joint without limits, which URDF requires.
 pub const WITHOUT_LIMIT: Kind = ("joint", "no <limit>: it moves without end");
+/// A joint whose limit of effort is 0, as many exporters write where none is known.
+pub const NO_EFFORT: Kind =
+    ("joint", "effort=\"0\" in <limit>: taken as no limit; `effort_limit` in the scene gives one");
 /// A joint whose lower and upper limits are equal.
 pub const NO_RANGE: Kind = ("joint", "lower and upper limit are the same: it cannot move");
 

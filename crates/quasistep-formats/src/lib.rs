@@ -30,6 +30,8 @@ pub use error::{SceneError, list, list_some, unknown};
 pub use packages::Places;
 pub use urdf::read_srdf;
 
+use quasistep_math::shown;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -108,17 +110,23 @@ pub struct Options {
     pub open_anywhere: bool,
 }
 
-/// Reads a file of the given format.
+/// Reads a file of the given format. Names are as they are [shown](quasistep_math::shown).
 ///
 /// # Errors
 ///
 /// The first mistake in the file, or in a file to which it refers, with file, line and key.
 pub fn read(format: Format, path: &Path, options: &Options) -> Result<Description, SceneError> {
-    match format {
+    let mut description = match format {
         Format::Urdf => urdf::read(path, options),
         Format::Mjcf => mjcf::read(path, options),
         Format::Sdf => sdf::read(path, options),
         Format::Directives => directives::read(path, options),
         Format::QSys => q_sys::read(path, options),
+    }?;
+    for name in description.names_mut() {
+        if let Cow::Owned(own) = shown(name) {
+            *name = own;
+        }
     }
+    Ok(description)
 }

@@ -111,8 +111,7 @@ impl Mechanism {
     ///
     /// # Errors
     ///
-    /// Duplicate names; a loop that cannot be closed by constraints; filters and mimic joints with
-    /// unknown names.
+    /// Duplicate names; filters and mimic joints with unknown names.
     pub fn into_description(self) -> Result<Description, SceneError> {
         check_names(&self)?;
         let Forest { edges, loops } = Forest::new(&self.bodies, &self.connections);
@@ -127,16 +126,19 @@ impl Mechanism {
             let Closure { name, bodies, points } = closure;
             constraints.push(Constraint::Connect { name, links: bodies, points });
         }
+        let counted: BTreeSet<&str> =
+            sums.iter().flat_map(|sum| &sum.terms).map(|(name, _)| name.as_str()).collect();
         for k in loops {
             let connection = &connections[k];
-            constraints.extend(close(connection)?);
+            let counts = counted.contains(connection.joint.name.as_str());
+            constraints.extend(grown.close(connection, counts));
             if let (Some(a), Some(b)) = (connection.parent, connection.child) {
                 apart.insert([a.min(b), a.max(b)]);
             }
         }
         let Grown { links, mut joints, .. } = grown;
-        for sum in sums {
-            constraints.push(coupling(&sum, &joints)?);
+        for sum in &sums {
+            constraints.push(coupling(sum, &joints)?);
         }
         let mut findings = Findings::new(&file);
         check_mimics(&mut joints, &mut findings)?;
@@ -349,31 +351,52 @@ fn at_body(kind: JointKind, X_PF: &Pose, X_CM: &Pose) -> Option<(JointKind, Pose
     }
 }
 
-/// The constraints that replace a loop-closing connection.
-fn close(connection: &Connection) -> Result<Vec<Constraint>, SceneError> {
-    let Connection { parent, child, X_PF, X_CM, joint, spot } = connection;
-    let links = [*parent, *child];
-    let name = &joint.name;
-    let connect = |name: String, p: Vec3| Constraint::Connect {
-        name,
-        links,
-        points: [X_PF.transform_point(p), X_CM.transform_point(p)],
-    };
-    match joint.kind {
-        JointKind::Fixed => {
-            Ok(vec![Constraint::Weld { name: name.clone(), links, poses: [*X_PF, *X_CM] }])
+impl Grown {
+    /// The constraints that replace a loop-closing connection. One whose coordinate `counts` stays a
+    /// joint.
+    fn close(&mut self, connection: &Connection, counts: bool) -> Vec<Constraint> {
+        let Connection { parent, child, X_PF, X_CM, joint, spot } = connection;
+        let links = [*parent, *child];
+        let name = &joint.name;
+        let connect = |name: String, p: Vec3| Constraint::Connect {
+            name,
+            links,
+            points: [X_PF.transform_point(p), X_CM.transform_point(p)],
+        };
+        match joint.kind {
+            JointKind::Fixed => {
+                vec![Constraint::Weld { name: name.clone(), links, poses: [*X_PF, *X_CM] }]
+            }
+            JointKind::Ball => vec![connect(name.clone(), Vec3::ZERO)],
+            // a hinge becomes two point constraints on its axis; one of the six rows is redundant and
+            // is removed later
+            JointKind::Revolute { axis } | JointKind::Continuous { axis } if !counts => vec![
+                connect(name.clone(), Vec3::ZERO),
+                connect(
+                    format!("{name}_axis"),
+                    axis.try_normalize().unwrap_or(Vec3::Z) * AXIS_POINT,
+                ),
+            ],
+            JointKind::Free => Vec::new(),
+            // the joint stays, with a massless link that is welded to the child
+            _ => {
+                let end = self.links.len();
+                let link = Self::fresh(&mut self.link_names, name);
+                let group = parent.or(*child).map_or(0, |beside| self.links[beside].group);
+                self.links.push(Link { name: link, line: spot.line, group, ..Link::default() });
+                let own = Self::fresh(&mut self.joint_names, name);
+                let origin = *X_PF;
+                self.joints.push(Joint {
+                    name: own,
+                    parent: *parent,
+                    child: end,
+                    origin,
+                    ..joint.clone()
+                });
+                let poses = [Pose::IDENTITY, *X_CM];
+                vec![Constraint::Weld { name: name.clone(), links: [Some(end), *child], poses }]
+            }
         }
-        JointKind::Ball => Ok(vec![connect(name.clone(), Vec3::ZERO)]),
-        // a hinge becomes two point constraints on its axis; one of the six rows is redundant and
-        // is removed later
-        JointKind::Revolute { axis } | JointKind::Continuous { axis } => Ok(vec![
-            connect(name.clone(), Vec3::ZERO),
-            connect(format!("{name}_axis"), axis.try_normalize().unwrap_or(Vec3::Z) * AXIS_POINT),
-        ]),
-        JointKind::Free => Ok(Vec::new()),
-        JointKind::Prismatic { .. } | JointKind::Planar => Err(spot.error(
-            "it closes a loop of joints; only fixed, ball and revolute joints can: open the loop elsewhere",
-        )),
     }
 }
 

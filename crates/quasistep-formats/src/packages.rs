@@ -46,10 +46,30 @@ impl Places<'_> {
                 "{address} leads out of its package, which is refused; name the package that has it"
             ));
         }
+        self.search(package, rest, address, files::is_file)
+    }
+
+    /// Finds the folder of a package, in the same places. It is not kept as one of the scene's files.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Self::find).
+    pub(crate) fn folder(&self, package: &str) -> Result<PathBuf, String> {
+        self.search(package, "", &format!("the package `{package}`"), Path::is_dir)
+    }
+
+    /// Finds what `exists` at the path `rest` in a package.
+    fn search(
+        &self,
+        package: &str,
+        rest: &str,
+        address: &str,
+        exists: fn(&Path) -> bool,
+    ) -> Result<PathBuf, String> {
         let mut looked: Vec<PathBuf> = Vec::new();
         let mut look = |folder: PathBuf| {
             let path = folder.join(rest);
-            if files::is_file(&path) {
+            if exists(&path) {
                 return Some(path);
             }
             looked.push(folder);

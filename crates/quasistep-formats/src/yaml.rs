@@ -342,10 +342,11 @@ impl<'a, C: Context> At<'a, C> {
         }
     }
 
-    /// `file:line`, or the `--set` option, for warnings.
+    /// `file:line`, or the `--set` option, for warnings; the key of a scene without a file.
     pub fn place(&self) -> String {
         match &self.node.set_by {
             Some(origin) => origin.clone(),
+            None if self.file.is_empty() => self.key.clone(),
             None => format!("{}:{}", self.file, self.node.line),
         }
     }

@@ -37,8 +37,9 @@ pub struct BodyDef {
     pub limits: Option<[f64; 2]>,
     /// The joint that this joint follows, if it is a mimic joint.
     pub mimic: Option<Mimic>,
-    /// False if gravity does not act on this body (or is compensated).
-    pub gravity: bool,
+    /// Share of gravity that acts on this body: 1 all of it, 0 none, as where it is compensated;
+    /// negative where the body is lifted.
+    pub gravity: f64,
 }
 
 /// Resistance of a joint, driven or not. Each list has one entry per rate of the joint, or none for
@@ -109,8 +110,8 @@ pub struct Body {
     /// The joint that this joint follows, if it is a mimic joint. Chains are resolved: the joint of
     /// `mimic.body` has its own coordinate.
     pub mimic: Option<Mimic>,
-    /// False if gravity does not act on this body.
-    pub gravity: bool,
+    /// Share of gravity that acts on this body: 1 all of it, 0 none.
+    pub gravity: f64,
     /// Resistance of the joint.
     pub resistance: JointResistance,
     /// True if the joint moves the surface of the body and not its place, as the drums of a
@@ -118,4 +119,11 @@ pub struct Body {
     pub surface: bool,
     /// Range of the joint's columns in `Kinematics::columns`.
     pub(crate) columns: Range<usize>,
+}
+
+impl Body {
+    /// The mass that gravity pulls at, in kg: the body's, times its share of gravity.
+    pub fn weight_mass(&self) -> f64 {
+        self.gravity * self.inertia.mass
+    }
 }

@@ -38,7 +38,7 @@ impl ModelBuilder {
             inertia: BodyInertia::default(),
             limits: None,
             mimic: None,
-            gravity: false,
+            gravity: 0.0,
             resistance: JointResistance::default(),
             surface: false,
             columns: 0..0,
@@ -85,6 +85,9 @@ impl ModelBuilder {
         }
         if let Err(why) = inertia.check() {
             return Err(ModelError::Inertia { body: name, why });
+        }
+        if !gravity.is_finite() {
+            return Err(ModelError::Gravity { body: name, gravity });
         }
         if let Some([lower, upper]) = limits {
             if joint.n_v() != 1 {

@@ -13,7 +13,8 @@ use crate::{Kinematics, Model};
 use quasistep_math::Vec3;
 
 impl Model {
-    /// Adds the generalised force of gravity, `Σ Jᵀ m g` over bodies with `gravity == true`.
+    /// Adds the generalised force of gravity, `Σ Jᵀ m g` where a body feels its
+    /// [share](crate::Body::gravity) of `g`.
     ///
     /// `g` is the gravitational acceleration in W, in m/s². `tau` has length `n_v`, in N and N·m.
     ///
@@ -22,8 +23,8 @@ impl Model {
     /// If `tau` is shorter than `n_v`.
     pub fn gravity_force(&self, kin: &Kinematics, g: Vec3, tau: &mut [f64]) {
         for (i, body) in self.bodies.iter().enumerate().skip(1) {
-            if body.gravity && body.inertia.mass > 0.0 {
-                let weight_W = g * body.inertia.mass;
+            let weight_W = g * body.weight_mass();
+            if weight_W != Vec3::ZERO {
                 self.add_wrench(kin, i, kin.p_WBcm[i], weight_W, Vec3::ZERO, tau);
             }
         }
@@ -51,11 +52,11 @@ impl Model {
         }
     }
 
-    /// Gravitational potential energy `−Σ m g · p_WBcm` over bodies with `gravity == true`, in J.
-    /// It is zero if all centres of mass are at the world's origin.
+    /// Gravitational potential energy `−Σ m g · p_WBcm` in J, where a body feels its
+    /// [share](crate::Body::gravity) of `g`. It is zero if all centres of mass are at the world's origin.
     pub fn potential_energy(&self, kin: &Kinematics, g: Vec3) -> f64 {
-        let with_weight = self.bodies.iter().zip(&kin.p_WBcm).filter(|(body, _)| body.gravity);
-        with_weight.map(|(body, p_Wcm)| -body.inertia.mass * g.dot(*p_Wcm)).sum()
+        let bodies = self.bodies.iter().zip(&kin.p_WBcm);
+        bodies.map(|(body, p_Wcm)| -body.weight_mass() * g.dot(*p_Wcm)).sum()
     }
 
     /// Writes the mass matrix `M(q)`, `n_v × n_v`, row-major: kinetic energy is `½ vᵀ M v`, in J.

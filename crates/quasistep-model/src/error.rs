@@ -155,6 +155,14 @@ pub enum ModelError {
         /// Axis given.
         axis: Vec3,
     },
+    /// The share of gravity is not finite.
+    #[error("body `{body}`: its share of gravity is {gravity}; it must be finite")]
+    Gravity {
+        /// Name of the body.
+        body: String,
+        /// Share given.
+        gravity: f64,
+    },
     /// The mass properties are impossible.
     #[error("body `{body}`: {why}")]
     Inertia {

@@ -11,7 +11,8 @@ const NONE: f64 = 1e-12;
 pub struct LoadAt {
     /// Normal force, in N.
     pub load: f64,
-    /// Derivative by the mass of a [carried](Model::is_carried) body, in N/kg; 0 for a given load.
+    /// Derivative by the mass of a [carried](Model::is_carried) body that feels all of gravity, in
+    /// N/kg; 0 for a given load. A body that feels a [share](crate::Body::gravity) counts by that.
     pub per_mass: f64,
     /// Derivative by a small rotation vector, in W, of the joint's frame, in N/rad.
     pub by_turn: Vec3,
@@ -35,8 +36,8 @@ impl Model {
             Some(Support { load: SupportLoad::Weight, .. }) => {}
         }
         let mass: f64 = (body..self.n_bodies())
-            .filter(|other| self.bodies[*other].gravity && self.is_carried(*other, body))
-            .map(|other| self.bodies[other].inertia.mass)
+            .filter(|other| self.is_carried(*other, body))
+            .map(|other| self.bodies[other].weight_mass())
             .sum();
         let last = &kin.columns[joint.columns.end - 1];
         // gravity along the normal of a plane, or across the axis of a slide
@@ -49,7 +50,8 @@ impl Model {
             let across = (gravity - axis * along).norm();
             (across, axis.cross(gravity) * (-along / across))
         };
-        if across <= NONE * gravity.norm() {
+        // a body that is lifted off its support presses with nothing
+        if across <= NONE * gravity.norm() || mass < 0.0 {
             return LoadAt::default();
         }
         LoadAt { load: mass * across, per_mass: across, by_turn: by_turn * mass }

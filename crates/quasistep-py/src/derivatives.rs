@@ -483,6 +483,8 @@ pub fn integrate<'py>(
     if v.len() != model.n_v() {
         return Err(error::length("v", v.len(), model.n_v()));
     }
+    error::finite("v", &v)?;
+    error::finite("h", &[h])?;
     let mut out = vec![0.0; q.len()];
     model.integrate(&q, &v, h, &mut out);
     Ok(PyArray1::from_vec(py, out))

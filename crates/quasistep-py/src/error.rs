@@ -29,12 +29,23 @@ pub fn scene(error: &SceneError) -> PyErr {
     let key = error.key.strip_prefix("--set ").unwrap_or(&error.key);
     let mut sentence = error.to_string();
     if key != error.key {
-        sentence = sentence.replacen(&error.key, &format!("set[{key:?}]"), 1);
+        sentence =
+            sentence.replacen(&*quasistep_math::shown(&error.key), &format!("set[{key:?}]"), 1);
     }
     exception("SceneError", &sentence, |d| {
         d.set_item("file", &error.file)?;
         d.set_item("line", error.line)?;
         d.set_item("key", key)
+    })
+}
+
+/// An error if one of the numbers of an argument is not finite.
+pub fn finite(what: &str, values: &[f64]) -> PyResult<()> {
+    let odd = values.iter().position(|x| !x.is_finite());
+    odd.map_or(Ok(()), |k| {
+        let place = if values.len() == 1 { String::new() } else { format!("[{k}]") };
+        let why = format!("{} was seen; it must be finite", values[k]);
+        Err(step(&StepError::Value { what: format!("{what}{place}"), why }))
     })
 }
 

@@ -108,7 +108,7 @@ impl Watch {
 
 /// Runs a scene. Returns its recording, its arrays by name, and the error that ended it, if any.
 #[pyfunction]
-#[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, tau, h, every, wrenches, params, progress))]
+#[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, tau, h, every, wrenches, params, most_steps, progress))]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)] // all arguments and results of the Python function
 pub fn run<'py>(
     py: Python<'py>,
@@ -126,6 +126,7 @@ pub fn run<'py>(
     every: Option<f64>,
     wrenches: Option<Wrenches>,
     params: Option<&StepParams>,
+    most_steps: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Recording, Bound<'py, PyDict>, Option<PyErr>)> {
     let params = system.params_with(params, h);
@@ -153,21 +154,30 @@ pub fn run<'py>(
     }
     let mut columns = Columns::default();
     let scene = &system.scene;
+    let n = match options.params.as_ref().and_then(|params| params.sizes.as_ref()) {
+        Some(sizes) => ((scene.end_with(&options, t0) - t0) / sizes.max) as usize,
+        None => scene.n_steps_with(&options),
+    };
+    if n > most_steps {
+        return Err(PyValueError::new_err(format!(
+            "{n} steps or more were asked for; a run takes at most {most_steps} (`most_steps`)"
+        )));
+    }
     let by_tolerance = options.params.as_ref().is_some_and(|params| params.sizes.is_some());
     let mut watch = if by_tolerance {
         Watch::over_time(progress, scene.end_with(&options, t0) - t0)
     } else {
         Watch::new(progress, scene.n_steps_with(&options))
     };
-    let outcome = py.detach(|| {
+    let mut outcome = py.detach(|| {
         system.scene.run_with(&options, Some(wall_ns), &mut |step| {
             columns.push(step);
             let done = (step.state.time - t0) / NANO;
             watch.look(if by_tolerance { done.round() as usize } else { step.index })
         })
     });
-    if let Some(error) = watch.error {
-        return Err(error);
+    if watch.error.is_some() {
+        outcome.recording.finish = Finish::Stopped { reason: "the run was interrupted".into() };
     }
     let stopped = outcome.stopped.map(|e| {
         let at = outcome.state.time;
@@ -192,7 +202,7 @@ pub fn run<'py>(
     arrays.set_item("contacts", records::array(py, columns.contacts, Of::Run)?)?;
     doubles("velocity", outcome.state.v)?;
     arrays.set_item("warm", WarmStart { inner: outcome.warm })?;
-    Ok((Recording { inner: outcome.recording }, arrays, stopped))
+    Ok((Recording { inner: outcome.recording }, arrays, watch.error.or(stopped)))
 }
 
 /// All data from which plots and pages of a run are made: plain, versioned, readable without the simulator.

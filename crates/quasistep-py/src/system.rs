@@ -352,14 +352,16 @@ impl System {
     /// >>> u, v          # x = -0.11 + 0.05 t, y = 0.02
     /// (array([-0.01,  0.02]), array([0.05, 0.  ]))
     #[pyo3(signature = (t))]
+    #[allow(clippy::type_complexity)] // unpacked at once by the caller
     fn command<'py>(
         &self,
         py: Python<'py>,
         t: f64,
-    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        error::finite("t", &[t])?;
         let mut input = StepInput::default();
         self.scene.sample(t, &mut input);
-        (PyArray1::from_vec(py, input.q_cmd), PyArray1::from_vec(py, input.v_cmd))
+        Ok((PyArray1::from_vec(py, input.q_cmd), PyArray1::from_vec(py, input.v_cmd)))
     }
 
     /// Poses of all bodies at a configuration.

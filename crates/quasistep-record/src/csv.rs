@@ -2,6 +2,7 @@
 
 use crate::query::{continue_quaternions, quaternion_starts};
 use crate::{ContactKey, Frame, RecordError, Recording, write_whole};
+use quasistep_math::shown;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -191,11 +192,12 @@ fn number(v: f64) -> String {
     if v == 0.0 || (1e-5..1e16).contains(&size) { format!("{v}") } else { format!("{v:e}") }
 }
 
-/// A name as a CSV field, quoted if RFC 4180 requires it.
+/// A name as a CSV field in one line, quoted if RFC 4180 requires it.
 fn field(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) {
+    let name = shown(name);
+    if name.contains([',', '"']) {
         format!("\"{}\"", name.replace('"', "\"\""))
     } else {
-        name.to_owned()
+        name.into_owned()
     }
 }

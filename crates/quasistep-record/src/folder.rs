@@ -2,22 +2,16 @@
 //! stay until all new ones are complete.
 
 use crate::RecordError;
-use crate::whole::is_draft;
+use crate::run_files::{PLOTS, RECORDING, drawn, move_file, remove, remove_files};
+use crate::swap::{self, Swap};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The file from which all other files of a run are made.
-const RECORDING: &str = "recording.qsr";
-/// Other files that a run may write, in addition to those in [`PLOTS`].
-const OTHERS: [&str; 6] =
-    ["summary.json", "states.csv", "contacts.csv", "uniqueness.csv", "mpc.csv", "view.html"];
-/// Folder of plots, `*.svg`.
-const PLOTS: &str = "plots";
 /// Subfolder in which a run writes its files.
-const UNFINISHED: &str = "unfinished";
+const UNFINISHED: &str = swap::MARK;
 /// File that is locked while a run writes.
-const LOCK: &str = ".lock";
+const LOCK: &str = swap::LOCK;
 
 /// The folder of a run that is being written. Files are written in [`place`](Self::place), a
 /// subfolder, and moved to the folder when all are complete. Without [`publish`](Self::publish)
@@ -62,43 +56,61 @@ impl RunFolder {
         place.join(RECORDING).is_file().then_some(place)
     }
 
-    /// Removes the files of the previous run, and moves the new ones to the folder.
+    /// Puts the new files in place of those of the previous run, all at once: whenever this is
+    /// interrupted, the folder has all files of one of the two runs. Foreign files stay.
     ///
-    /// If this is interrupted at any time, the folder has a complete recording of one of the two
-    /// runs. Files of the other run beside it are removed by the next call.
+    /// Folders that cannot be exchanged get the files one by one: those in which someone works, mount
+    /// points, folders with subfolders of others, and all on systems without such an exchange. If
+    /// that is interrupted, the recording and each other file are whole, of one of the two runs, and
+    /// the next call puts the rest in place. For users, an exchanged folder is another one of the
+    /// same name: a shell in it sees the former files until it enters it again.
     ///
     /// # Errors
     ///
     /// [`RecordError::Io`]; files that could not be moved stay in [`place`](Self::place).
     pub fn publish(self) -> Result<(), RecordError> {
+        match Swap::of(&self.dir) {
+            Some(swap) if swap.publish().is_ok() => Ok(()),
+            _ => self.replace(),
+        }
+    }
+
+    /// Moves the new files in place of those of the previous run, one by one.
+    fn replace(&self) -> Result<(), RecordError> {
         let fail = |path: &Path, e| RecordError::io(path, e);
         let (dir, place) = (&self.dir, self.place());
-        // remove the recording last: in a folder without one, the other files are taken for the
-        // user's
+        // in a folder without a recording, other files are taken for the user's
         if dir.join(RECORDING).is_file() {
-            remove_drawn(dir).map_err(|e| fail(dir, e))?;
+            let new = drawn(&place).map_err(|e| fail(&place, e))?;
+            let old = drawn(dir).map_err(|e| fail(dir, e))?;
+            let gone = old.iter().filter(|name| !new.contains(name));
+            gone.map(|name| dir.join(name))
+                .try_for_each(|file| remove(&file).map_err(|e| fail(&file, e)))?;
         }
         move_file(&place, dir, Path::new(RECORDING))?;
         self.settle()
     }
 
-    /// Moves the remaining files of a run whose recording was already moved.
+    /// Ends the publication of a run that was killed: exchanges folders, or moves the remaining files
+    /// of a run whose recording was already moved.
     fn settle(&self) -> Result<(), RecordError> {
         let (dir, place) = (&self.dir, self.place());
+        // an exchange that cannot be ended leaves its files in the subfolder
+        if let Some(swap) = Swap::of(dir)
+            && swap.is_begun()
+            && swap.end().is_err()
+        {
+            return Ok(());
+        }
         if place.join(RECORDING).is_file() || !dir.join(RECORDING).is_file() {
             return Ok(());
         }
-        for name in OTHERS {
-            move_file(&place, dir, Path::new(name))?;
-        }
-        let plots = pictures(&place.join(PLOTS)).map_err(|e| RecordError::io(&place, e))?;
-        if !plots.is_empty() {
+        let files = drawn(&place).map_err(|e| RecordError::io(&place, e))?;
+        if files.iter().any(|name| name.starts_with(PLOTS)) {
             let to = dir.join(PLOTS);
             fs::create_dir_all(&to).map_err(|e| RecordError::io(&to, e))?;
         }
-        plots.iter().try_for_each(|plot| {
-            move_file(&place, dir, &Path::new(PLOTS).join(plot.file_name().unwrap_or_default()))
-        })
+        files.iter().try_for_each(|name| move_file(&place, dir, name))
     }
 
     /// Completes the publication of a run that was killed while publishing; does nothing if there
@@ -108,7 +120,8 @@ impl RunFolder {
     ///
     /// [`RecordError::Io`], as for [`publish`](Self::publish).
     pub fn settle_if_free(dir: &Path) -> Result<(), RecordError> {
-        if !dir.join(UNFINISHED).is_dir() || !dir.join(RECORDING).is_file() {
+        let is_moved = dir.join(UNFINISHED).is_dir() && dir.join(RECORDING).is_file();
+        if !is_moved && !Swap::of(dir).is_some_and(|swap| swap.is_begun()) {
             return Ok(());
         }
         match lock(dir) {
@@ -119,63 +132,16 @@ impl RunFolder {
     }
 }
 
-/// Moves a file from one folder to another, if it exists.
-fn move_file(place: &Path, dir: &Path, name: &Path) -> Result<(), RecordError> {
-    let (from, to) = (place.join(name), dir.join(name));
-    if from.is_file() {
-        fs::rename(&from, &to).map_err(|e| RecordError::io(&to, e))?;
-    }
-    Ok(())
-}
-
 impl Drop for RunFolder {
     fn drop(&mut self) {
         // folders that are not empty stay
+        let _ = fs::remove_dir(self.place().join(swap::MARK));
         let _ = fs::remove_dir(self.place().join(PLOTS));
         let _ = fs::remove_dir(self.place());
         let _ = fs::remove_file(self.dir.join(LOCK));
         if self.is_new {
             let _ = fs::remove_dir(&self.dir);
         }
-    }
-}
-
-/// Removes the files of a run, and drafts of writers that were killed, from a folder. Other files
-/// stay. The folder may be missing.
-fn remove_files(dir: &Path) -> io::Result<()> {
-    remove_drawn(dir)?;
-    for folder in [dir, &dir.join(PLOTS)] {
-        entries(folder)?.iter().filter(|file| is_draft(file)).try_for_each(|file| remove(file))?;
-    }
-    remove(&dir.join(RECORDING))
-}
-
-/// Removes all files of a run except its recording.
-fn remove_drawn(dir: &Path) -> io::Result<()> {
-    let files = OTHERS.iter().map(|name| dir.join(name));
-    files.chain(pictures(&dir.join(PLOTS))?).try_for_each(|file| remove(&file))
-}
-
-fn remove(file: &Path) -> io::Result<()> {
-    match fs::remove_file(file) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
-    }
-}
-
-/// The plots in a folder, which may be missing.
-fn pictures(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = entries(dir)?;
-    files.retain(|file| file.extension().is_some_and(|e| e == "svg"));
-    Ok(files)
-}
-
-/// The entries of a folder, which may be missing.
-fn entries(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    match fs::read_dir(dir) {
-        Ok(list) => list.map(|entry| Ok(entry?.path())).collect(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(e) => Err(e),
     }
 }
 

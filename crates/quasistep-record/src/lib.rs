@@ -63,6 +63,8 @@ mod file;
 mod folder;
 mod query;
 mod reader;
+mod run_files;
+mod swap;
 mod uniqueness;
 mod whole;
 

@@ -698,6 +698,63 @@ fn what_is_no_file_is_refused_at_once() {
     std::fs::remove_file(pipe).unwrap();
 }
 
+/// Where files are put in place one by one, since a folder of someone else is among them: files of
+/// the former run that the new one has not are gone, those of others stay.
+#[test]
+fn a_folder_with_subfolders_of_others_gets_files_one_by_one() {
+    let dir = Scratch::new("others");
+    std::fs::create_dir_all(dir.0.join("mine")).unwrap();
+    for (names, text) in [
+        (["recording.qsr", "states.csv", "summary.json"].as_slice(), "1"),
+        (&["recording.qsr", "summary.json"], "2"),
+    ] {
+        let folder = RunFolder::open(&dir.0).unwrap();
+        for name in names {
+            std::fs::write(folder.place().join(name), text).unwrap();
+        }
+        folder.publish().unwrap();
+        let files = std::fs::read_dir(&dir.0).unwrap().map(|e| e.unwrap().file_name());
+        let mut seen: Vec<_> = files.collect();
+        seen.sort();
+        assert_eq!(seen, [&["mine"], names].concat());
+        assert_eq!(std::fs::read_to_string(dir.0.join("summary.json")).unwrap(), text);
+    }
+    std::fs::remove_dir_all(&dir.0).unwrap();
+}
+
+/// A run was killed while folders were exchanged: the next look at the folder ends it, whether it
+/// was before or after the exchange, and keeps the files of others.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+#[test]
+fn an_exchange_that_was_killed_is_ended() {
+    for is_exchanged in [false, true] {
+        let dir = Scratch::new("exchanged");
+        let name = dir.0.file_name().unwrap().to_str().unwrap().to_owned();
+        let beside = dir.0.with_file_name(format!(".{name}.unfinished"));
+        let (new, old) = if is_exchanged { (&dir.0, &beside) } else { (&beside, &dir.0) };
+        std::fs::create_dir_all(new.join("unfinished")).unwrap();
+        std::fs::create_dir_all(old.join("plots")).unwrap();
+        for (file, text) in [
+            (new.join("recording.qsr"), "new"),
+            (new.join("summary.json"), "new"),
+            (old.join("recording.qsr"), "old"),
+            (old.join("states.csv"), "old"),
+            (old.join("plots/joints.svg"), "old"),
+            (old.join("notes.txt"), "mine"),
+        ] {
+            std::fs::write(file, text).unwrap();
+        }
+        RunFolder::settle_if_free(&dir.0).unwrap();
+        let files = std::fs::read_dir(&dir.0).unwrap().map(|e| e.unwrap().file_name());
+        let mut seen: Vec<_> = files.collect();
+        seen.sort();
+        assert_eq!(seen, ["notes.txt", "recording.qsr", "summary.json"], "{is_exchanged}");
+        assert_eq!(std::fs::read_to_string(dir.0.join("recording.qsr")).unwrap(), "new");
+        assert!(!beside.exists());
+        std::fs::remove_dir_all(&dir.0).unwrap();
+    }
+}
+
 /// A run was killed after its recording was moved and before its other files were.
 #[test]
 fn a_move_that_was_killed_is_ended() {

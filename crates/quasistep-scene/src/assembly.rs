@@ -13,7 +13,7 @@ use quasistep_formats::description::{Drive, Masks};
 use quasistep_formats::mesh::Textures;
 use quasistep_formats::{SceneError, unknown};
 use quasistep_geometry::Aabb;
-use quasistep_math::Pose;
+use quasistep_math::{Pose, shown};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
 
@@ -66,6 +66,9 @@ pub(crate) struct Assembly {
     X_WB: Vec<Pose>,
     /// Notes about how files were processed, one sentence each.
     pub notes: Vec<String>,
+    /// Bodies whose hulls fill holes or hollows of their meshes, and the hull's volume as a multiple of
+    /// the mesh's.
+    pub filled: Vec<(String, f64)>,
 }
 
 /// A body about to be added.
@@ -80,7 +83,8 @@ pub(crate) struct NewBody<'e, 'a> {
     pub inertia: BodyInertia,
     pub limits: Option<[f64; 2]>,
     pub mimic: Option<Mimic>,
-    pub gravity: bool,
+    /// Share of gravity that acts on it.
+    pub gravity: f64,
     /// Effort limit given by the model file, in N or N·m.
     pub effort: Option<f64>,
     /// Damping, dry friction and armature given by the model file, in N·s/m, N, kg or N·m·s/rad,
@@ -114,7 +118,7 @@ impl<'e, 'a> NewBody<'e, 'a> {
             inertia: MASSLESS,
             limits: None,
             mimic: None,
-            gravity: true,
+            gravity: 1.0,
             effort: None,
             resistance: None,
             drive: None,
@@ -125,6 +129,9 @@ impl<'e, 'a> NewBody<'e, 'a> {
         }
     }
 }
+
+/// Most bodies listed whose hulls fill something.
+const MOST_FILLED: usize = 4;
 
 /// Default colours of models, distinguishable by most people.
 const COLORS: [[f32; 4]; 7] = [
@@ -167,7 +174,27 @@ impl Assembly {
             held: false,
             X_WB: vec![Pose::IDENTITY],
             notes: Vec::new(),
+            filled: Vec::new(),
         }
+    }
+
+    /// A note about hulls that fill holes or hollows of their meshes, the fullest first.
+    pub fn filled_in_words(&self) -> Option<String> {
+        let mut filled = self.filled.clone();
+        filled.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let of = |(body, times): &(String, f64)| format!("{body} ({times:.2} times)");
+        let named: Vec<String> = filled.iter().take(MOST_FILLED).map(of).collect();
+        let more = match filled.len().saturating_sub(MOST_FILLED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        (!named.is_empty()).then(|| {
+            format!(
+                "hulls have more volume than their meshes, whose holes and hollows they fill: {}{more}; \
+                 `collision_mesh: split`, of a shape `parts: split`, keeps them open",
+                named.join(", ")
+            )
+        })
     }
 
     /// Index of the body named by a key.
@@ -274,7 +301,7 @@ impl Assembly {
         let fallback = if still { STILL } else { COLORS[self.geoms.len() % COLORS.len()] };
         for (k, piece) in pieces.into_iter().enumerate() {
             let name = match piece.name {
-                Some(name) => format!("{}/{name}", self.bodies[body]),
+                Some(name) => format!("{}/{}", self.bodies[body], shown(&name)),
                 None => format!("{}/{k}", self.bodies[body]),
             };
             let color = piece.color.or(defaults.color).unwrap_or(fallback);

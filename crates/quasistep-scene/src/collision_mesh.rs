@@ -17,6 +17,10 @@ use std::sync::Arc;
 /// gripper of 0.2 m it is 4 mm, less than the width of its gaps.
 const TOLERANCE: f64 = 0.02;
 
+/// A hull that has this many times the volume of its mesh fills something of it: a hole of a fifth of
+/// the width of a plate is 4 % of it.
+const FILLED: f64 = 1.02;
+
 /// Keys of [`Shaping`].
 pub(crate) const KEYS: [&str; 3] = ["parts", "tolerance", "simplify"];
 
@@ -123,9 +127,13 @@ impl<'a> Shaping<'a> {
     fn make(&self, mesh: &Mesh, weighed: bool) -> Result<Convex, Fault> {
         let of_mesh = |why: String| Fault::Mesh(bare(why));
         let mass = Err("a hull has the mass of its shape".to_owned());
-        let mut convex = Convex { hulls: Vec::new(), mass, excess: None, lost: 0.0, n_open: 0 };
+        let hulls = Vec::new();
+        let mut convex = Convex { hulls, mass, excess: None, filled: None, lost: 0.0, n_open: 0 };
         if self.kind == Kind::Hull {
+            // an open surface encloses no volume
+            let solid = Solid::new(mesh).and_then(|solid| solid.mass_properties()).ok();
             let hull = self.hull(&mesh.vertices, &mut convex.lost).map_err(of_mesh)?;
+            convex.filled = solid.map(|solid| hull.mass_properties(1.0).mass / solid.mass);
             convex.hulls.push(Hull(Arc::new(hull)));
             return Ok(convex);
         }
@@ -209,6 +217,9 @@ pub(crate) struct Convex {
     /// Largest measured distance of points of the parts outside the mesh, in m; `None` for one
     /// hull.
     excess: Option<f64>,
+    /// Volume of the hull as a multiple of that of the mesh; `None` for parts, and for a mesh that is
+    /// not closed.
+    filled: Option<f64>,
     /// Largest distance of original hull corners outside the simplified hulls, in m.
     lost: f64,
     /// Number of open edges of the surface.
@@ -229,6 +240,25 @@ impl Convex {
         let Mass(mass, com, rows) = self.mass.clone()?;
         let inertia = Mat3 { rows: rows.map(Vec3::from) };
         Ok(MassProperties { mass, com: com.into(), inertia })
+    }
+
+    /// How many times the volume of the mesh the hull has, if that is more than the mesh's rounding:
+    /// then the hull fills holes or hollows.
+    pub fn filled(&self) -> Option<f64> {
+        self.filled.filter(|times| *times > FILLED)
+    }
+
+    /// Notes about a mesh file that a shape at `place` names.
+    pub fn notes(&self, shaping: &Shaping<'_>, place: &str, file: &str) -> Vec<String> {
+        let filled = self.filled().map(|times| {
+            format!(
+                "{place}: the hull of {file} has {times:.2} times its volume: it fills holes or hollows; \
+                 `parts: split` keeps them open"
+            )
+        });
+        let made =
+            (!shaping.is_plain()).then(|| format!("{place}: {file} is {}", self.words(shaping)));
+        filled.into_iter().chain(made).collect()
     }
 
     /// Description of the result, for notes.

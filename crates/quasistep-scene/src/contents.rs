@@ -3,7 +3,8 @@
 use crate::run::{FirstStep, NearestPair};
 use crate::scene::Scene;
 use crate::words::step_words;
-use quasistep::{Role, StepParams};
+use quasistep::{Role, Sizes, StepParams};
+use quasistep_math::shown;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -20,9 +21,9 @@ pub struct Contents {
     pub pairs: usize,
     /// Numbers of dofs with actuated, prescribed and passive joints.
     pub dofs: [usize; 3],
-    /// Number of steps of a run.
+    /// Number of steps of a run; the least, where a tolerance chooses their sizes.
     pub steps: usize,
-    /// Step settings, in words.
+    /// Sizes of steps and step settings, in words.
     pub stepping: String,
     /// Notes about how files were processed, one sentence each: convex parts of meshes, point
     /// clouds.
@@ -39,7 +40,7 @@ impl Scene {
             bodies.map(|i| model.body(i).v.len()).sum()
         };
         Contents {
-            title: format!("{}: {}", self.name, self.title),
+            title: shown(&format!("{}: {}", self.name, self.title)).into_owned(),
             bodies: model.n_bodies() - 1,
             shapes: system.geoms().len(),
             pairs: system.n_pairs(),
@@ -69,14 +70,15 @@ pub fn counted(n: usize, one: &str, many: &str) -> String {
 /// Step settings in the words of the scene grammar.
 fn stepping(params: &StepParams) -> String {
     let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
+    let sizes = match &params.sizes {
+        None => format!("of {} s", params.time_step),
+        Some(Sizes { tolerance, min, max }) => {
+            format!("or more, of {min} to {max} s, each within {tolerance} m")
+        }
+    };
     format!(
-        "{} s, friction {}, cone {}, motion {}, inertia {}, integration {}",
-        words["size"],
-        words["friction"],
-        words["cone"],
-        words["motion"],
-        words["inertia"],
-        words["integration"]
+        "{sizes}, friction {}, cone {}, motion {}, inertia {}, integration {}",
+        words["friction"], words["cone"], words["motion"], words["inertia"], words["integration"]
     )
 }
 
@@ -91,7 +93,7 @@ impl fmt::Display for Contents {
         writeln!(f, "  {bodies}, {shapes}, {pairs} of shapes may touch")?;
         let dofs = counted(dofs.iter().sum(), "dof", "dofs");
         writeln!(f, "  {dofs}: {actuated} actuated, {prescribed} prescribed, {passive} passive")?;
-        write!(f, "  {} of {stepping}", counted(*steps, "step", "steps"))?;
+        write!(f, "  {} {stepping}", counted(*steps, "step", "steps"))?;
         notes.iter().try_for_each(|note| write!(f, "\n  {note}"))
     }
 }

@@ -12,8 +12,9 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// Reads a file whose first line has the column names.
-    pub fn read(path: &Path) -> Result<Self, SceneError> {
+    /// Reads a file whose first line has the column names, among them `needed`. Errors quote nothing
+    /// of a file without it, which may be any file.
+    pub fn read(path: &Path, needed: &str) -> Result<Self, SceneError> {
         let file = path.display().to_string();
         let text = files::read_to_string(path).map_err(|e| {
             SceneError::new(&file, None, "", format!("the file {file} is not readable: {e}"))
@@ -23,6 +24,10 @@ impl Csv {
             .next()
             .map(|(_, l)| l.split(',').map(|c| c.trim().to_owned()).collect())
             .unwrap_or_default();
+        if !names.iter().any(|name| name == needed) {
+            let message = format!("unknown column `{needed}`: the first line of {file} names none");
+            return Err(SceneError::new(&file, None, "", message));
+        }
         let mut rows = Vec::new();
         for (k, line) in lines {
             let fail = |message: String| Err(SceneError::new(&file, Some(k + 1), "", message));

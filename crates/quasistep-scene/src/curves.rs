@@ -133,9 +133,10 @@ fn splines(segments: Vec<Vec<Knots>>, n: usize, at: &At<'_>) -> Result<Vec<Curve
 fn from_csv(at: &At<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError> {
     let map = at.map(&["file", "t", "columns", "interpolation", "segment"])?;
     let file = map.need("file")?;
-    let csv = Csv::read(&dir.join(file.text()?))
+    let time = map.get("t").map_or(Ok("t"), At::text)?;
+    let csv = Csv::read(&dir.join(file.text()?), time)
         .map_err(|e| if e.line.is_none() { file.error(e.message) } else { e })?;
-    let t = csv.column(map.get("t").map_or(Ok("t"), At::text)?, at)?;
+    let t = csv.column(time, at)?;
     let names_at = map.need("columns")?;
     let names = names_at.list()?;
     same_length(names_at, names.len(), n)?;

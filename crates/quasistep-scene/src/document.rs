@@ -52,6 +52,13 @@ pub(crate) fn is_later_replica(at: &At<'_>) -> bool {
     at.context().replica.is_some_and(|replica| replica.index > 0)
 }
 
+/// The rotation of a quaternion `[w, x, y, z]` whose length is 1 up to rounding to three digits, as
+/// people type it.
+pub(crate) fn rounded_rotation(q: [f64; 4]) -> Option<Quat> {
+    let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
+    if (norm - 1.0).abs() <= 1e-3 { Quat::try_normalize(q) } else { None }
+}
+
 /// Reads `{xyz: [x, y, z], rpy: [r, p, y]}` or `{xyz, quat: [w, x, y, z]}`; all keys are optional.
 pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
     let map = at.map(&["xyz", "rpy", "quat"])?;
@@ -61,14 +68,10 @@ pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
         (Some(rpy), None) => Quat::from_rpy(rpy.array("rad")?),
         (None, Some(quat)) => {
             let q: [f64; 4] = quat.array("w, x, y, z")?;
-            let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
-            // tolerate rounding to three digits, as people type it
-            if (norm - 1.0).abs() > 1e-3 {
-                return Err(
-                    quat.error(format!("a quaternion of length {norm} was seen; it must be 1"))
-                );
-            }
-            Quat::try_normalize(q).unwrap_or_default()
+            rounded_rotation(q).ok_or_else(|| {
+                let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
+                quat.error(format!("a quaternion of length {norm} was seen; it must be 1"))
+            })?
         }
         (None, None) => Quat::IDENTITY,
     };

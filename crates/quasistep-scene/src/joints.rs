@@ -1,6 +1,6 @@
 //! Joints in a scene file: kinds, drives, limits and start values.
 
-use crate::document::{At, pose};
+use crate::document::{At, pose, rounded_rotation};
 use crate::names::check_name;
 use crate::start_velocity::StartVelocity;
 use crate::support::SupportGiven;
@@ -313,7 +313,15 @@ pub(crate) fn fit_start(
             if n > 3 { ", given as {xyz, rpy}" } else { "" }
         )));
     }
-    Ok(start.to_vec())
+    let mut start = start.to_vec();
+    if let (JointKind::Ball | JointKind::Free, Some(turn)) = (kind, start.first_chunk_mut::<4>())
+        && let Some(unit) = rounded_rotation(*turn).map(Quat::to_array)
+        // one that is exact up to rounding keeps its digits
+        && unit.iter().zip(&*turn).any(|(a, b)| (a - b).abs() > 1e-9)
+    {
+        *turn = unit;
+    }
+    Ok(start)
 }
 
 /// Pose of frame M in frame F of a joint at coordinates `q`; at neutral if `q` is empty.

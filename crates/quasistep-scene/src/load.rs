@@ -1,7 +1,7 @@
 //! Loads a scene from a file, from text, or from the source of another scene.
 
 use crate::mistakes;
-use crate::model_file::{MOTION, scene_of_model};
+use crate::model_file::{MOTION, blame_model, scene_of_model};
 use crate::scene::Scene;
 use crate::source::SceneSource;
 use quasistep::{State, System};
@@ -126,12 +126,18 @@ impl Scene {
     fn make(source: &SceneSource, disk: bool, without: &[String]) -> Result<Self, SceneError> {
         let SceneSource { text, file, name, dir, changes, files } = source;
         let known = files.iter().flatten().cloned().collect();
+        let is_model = source.is_model();
+        // no one has seen the lines of a scene that this crate wrote
+        let cited = if is_model { "" } else { file };
         let (scene, files) = files::within(known, disk, || {
-            Self::read(text, file, name, dir, changes, without, true)
+            Self::read(text, cited, name, dir, changes, without, true)
         });
-        let mut scene = scene?;
+        let mut scene = scene.map_err(|e| if is_model { blame_model(e, file) } else { e })?;
         let is_told = changes.iter().any(|(key, _)| key == "step" || key == "step.motion");
-        if source.is_model() && !is_told {
+        if scene.system.model().n_v() == 0 {
+            scene.motion_told =
+                Some("nothing in it can move: all of it is fixed to the world".into());
+        } else if is_model && !is_told {
             let why = text.lines().find_map(|line| line.strip_prefix(MOTION));
             scene.motion_told = why.map(|why| format!("motion: dynamic, {why}"));
         }

@@ -63,10 +63,25 @@ pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> 
     if !Kind::of(&robot).needs_floor() {
         return Ok(draft);
     }
-    let scene = Scene::read(&draft, &file, &name, folder, &[], &[], false)?;
+    let scene = Scene::read(&draft, "", &name, folder, &[], &[], false)
+        .map_err(|e| blame_model(e, &file))?;
     let lowest =
         lowest_moving(&scene, commanded(&robot).map(|j| (format!("{name}.{}", j.name), j)));
     Ok(text_of(&robot, &name, &address, lowest))
+}
+
+/// An error of a scene that [`scene_of_model`] wrote, as one of the model's `file`: the user knows
+/// neither the lines of the scene nor its keys. Errors of other files and arguments stay.
+pub(crate) fn blame_model(error: SceneError, file: &str) -> SceneError {
+    if !error.file.is_empty() || error.key.starts_with("--set") {
+        return error;
+    }
+    let of_model = error.key.strip_prefix("models").map(|rest| {
+        let own = rest.trim_start_matches('.').split_once('.').map_or("", |(_, own)| own);
+        if Format::KEYS.iter().any(|(key, _)| *key == own) { "" } else { own }
+    });
+    let key = of_model.unwrap_or(&error.key).to_owned();
+    SceneError { file: file.to_owned(), key, ..error }
 }
 
 /// Height of the lowest point of moving shapes, at the start and during the command of this joint,
@@ -145,6 +160,21 @@ fn momentum(robot: &Description) -> Option<String> {
     }
 }
 
+/// Joints of the links that stand on their own; `None` for one that the scene places.
+fn roots(robot: &Description) -> impl Iterator<Item = Option<&Joint>> {
+    let of = |&link: &usize| robot.tree.joint_of[link].map(|k| &robot.joints[k]);
+    let all = robot.tree.order.iter().map(of);
+    all.filter(|joint| joint.is_none_or(|joint| joint.parent.is_none()))
+}
+
+/// True if the scene says what a file with one root stands on. The file does if it holds its root
+/// by a joint. A free root counts as held where the format names drives: it is meant to be free.
+fn is_placed_here(robot: &Description) -> bool {
+    roots(robot).all(|joint| {
+        joint.is_none_or(|joint| joint.kind == JointKind::Free && robot.drives.is_none())
+    })
+}
+
 /// Kind of file, as far as the scene around it depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -166,22 +196,23 @@ impl Kind {
                 .iter()
                 .any(|part| matches!(part.geometry, Geometry::HalfSpace))
         };
-        let roots = robot.tree.order.iter().filter(|&&link| match robot.tree.joint_of[link] {
-            None => true,
-            Some(k) => robot.joints[k].parent.is_none(),
-        });
+        let stays = !robot.joints.iter().any(|joint| joint.kind.n_v() > 0);
         if robot.stepping.is_some()
             || momentum(robot).is_some()
-            || roots.count() > 1
+            || roots(robot).count() != 1
             || robot.groups.len() > 1
             || robot.tree.order.iter().any(|l| is_ground(&l))
+            || stays && !is_placed_here(robot)
         {
             return Self::Scene;
         }
         let has_mass = robot.links.iter().any(|l| l.inertial.is_some_and(|i| i.mass > 0.0));
-        if robot.joints.iter().any(|joint| joint.drive.is_some()) {
+        // URDF files call what never moves `world`; a frame that carries free joints is no object
+        let first = robot.tree.order.first().map(|&link| &robot.links[link]);
+        let is_base = first.is_some_and(|l| l.name == "world" || !stays && l.inertial.is_none());
+        if robot.drives.is_some() || robot.joints.iter().any(|joint| joint.drive.is_some()) {
             Self::Driven
-        } else if drives(robot).is_empty() && has_mass {
+        } else if drives(robot).is_empty() && has_mass && !is_base && is_placed_here(robot) {
             Self::Object
         } else {
             Self::Robot
@@ -233,9 +264,13 @@ fn text_of(
         let _ = writeln!(text, "    joint: free\n    pose: {{xyz: [0, 0, {}]}}", round(-lowest));
     }
     if kind == Kind::Robot {
+        if is_placed_here(robot) {
+            text.push_str(
+                "    joint: fixed  # its base stays; `free`: it moves as forces demand\n",
+            );
+        }
         text.push_str(
-            "    joint: fixed  # its base stays; `free`: it moves as forces demand\n    \
-             gravity: false  # its controllers carry its weight; `true`: it hangs on the springs below\n    \
+            "    gravity: false  # its controllers carry its weight; `true`: it hangs on the springs below\n    \
              self_collision: auto  # links that overlap at the start never touch; also: all, none\n",
         );
         if !moving.is_empty() {

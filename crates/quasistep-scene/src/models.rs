@@ -237,7 +237,7 @@ impl Assembly {
             parent = self.add_body(NewBody {
                 X_PF,
                 inertia: if last { inertia } else { MASSLESS },
-                gravity: defaults.gravity,
+                gravity: f64::from(defaults.gravity),
                 settings,
                 surface: link.surface,
                 ..NewBody::new(name, joint_name, parent, link.kind, &link.at)

@@ -2,13 +2,15 @@
 
 use crate::document::At;
 use quasistep_formats::{SceneError, unknown};
+use quasistep_math::{is_command, shown};
 use quasistep_model::Model;
 
 /// Error unless the name can be used in keys and patterns.
 pub(crate) fn check_name(what: &str, name: &str, at: &At<'_>) -> Result<(), SceneError> {
-    if name.is_empty() || name.contains(['/', '.', '*', ',']) {
+    if name.is_empty() || name.contains(['/', '.', '*', ',']) || name.contains(is_command) {
         return Err(at.error(format!(
-            "the {what} name `{name}` was seen; a name has no `/`, `.`, `*` or `,`"
+            "the {what} name `{}` was seen; a name has no `/`, `.`, `*` or `,`, and no control characters",
+            shown(name)
         )));
     }
     if at.is_implied() {

@@ -6,7 +6,7 @@ use crate::collisions::{Instance, SelfCollision};
 use crate::document::{At, Map, is_later_replica, pose};
 use crate::drawn_mesh::{Looks, Notes};
 use crate::friction::{self, Given};
-use crate::joints::{Settings, chain, coordinates_of, fit_start, joint_pose, start};
+use crate::joints::{Limit, Settings, chain, coordinates_of, fit_start, joint_pose, start};
 use crate::mass::MASSLESS;
 use crate::names::fits;
 use crate::rules::Rules;
@@ -207,14 +207,14 @@ impl Bodies<'_> {
 /// Sets which links feel gravity, by name patterns; the last pattern that matches a link applies.
 fn set_gravity(robot: &mut Description, at: &At<'_>) -> Result<(), SceneError> {
     for (pattern, at) in at.entries()? {
-        let weightless = !at.boolean()?;
+        let compensated = if at.boolean()? { 0.0 } else { 1.0 };
         let mut fitting =
             robot.links.iter_mut().filter(|link| fits(pattern, &link.name)).peekable();
         if fitting.peek().is_none() {
             let names: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
             return Err(at.error(unknown("link", pattern, &names)));
         }
-        fitting.for_each(|link| link.weightless = weightless);
+        fitting.for_each(|link| link.compensated = compensated);
     }
     Ok(())
 }
@@ -252,6 +252,11 @@ fn start_of(joint: &Joint, at: &At<'_>) -> Result<Pose, SceneError> {
     Ok(joint.origin * start.map_or(Pose::IDENTITY, |q| joint_pose(&joint.kind, &q)))
 }
 
+/// Share of gravity that acts on a link.
+fn gravity_on(link: &Link, defaults: &Defaults) -> f64 {
+    if defaults.gravity { 1.0 - link.compensated } else { 0.0 }
+}
+
 /// Joint of a root link, as the scene places it. `X_start` is its pose in the file.
 fn standing<'e, 'a>(
     entry: &Entry<'e, 'a>,
@@ -285,7 +290,7 @@ fn standing<'e, 'a>(
         X_PF = Pose::IDENTITY;
     }
     let name = format!("{model}/{}", link.name);
-    let gravity = defaults.gravity && !link.weightless;
+    let gravity = gravity_on(link, defaults);
     let own = NewBody::new(name, model.to_owned(), parent, kind, at);
     Ok(NewBody { X_PF, inertia: inertia(link), gravity, settings, ..own })
 }
@@ -309,7 +314,13 @@ fn hanging<'e, 'a>(
             offset: m.offset,
         }
     });
-    let mut settings = rules.of(&joint.name, mimic.is_none() && joint.kind.n_v() > 0);
+    // patterns with `*` drive joints, not bodies that move freely
+    let has_own = mimic.is_none() && joint.kind.n_v() > 0 && joint.kind != JointKind::Free;
+    let mut settings = rules.of(&joint.name, has_own);
+    // the limits of a follower are limits of its leader: what drops these drops those
+    if mimic.is_some() && rules.of(&joint.name, true).limits == Limit::Drop {
+        settings.limits = Limit::Drop;
+    }
     if settings.start.is_none() {
         settings.start.clone_from(&joint.start);
     }
@@ -347,7 +358,7 @@ fn hanging<'e, 'a>(
         inertia: inertia(link),
         limits: joint.limits,
         mimic,
-        gravity: defaults.gravity && !link.weightless,
+        gravity: gravity_on(link, defaults),
         effort: joint.effort,
         resistance: Some([joint.damping, joint.friction, joint.armature]),
         drive: joint.drive,
@@ -430,6 +441,9 @@ fn add_shapes(
                     if e.file.is_empty() { SceneError::new(&file, None, "", e.message) } else { e }
                 };
                 let convex = shaping.convex(path, *scale, false, &at_file)?;
+                if let Some(times) = convex.filled() {
+                    assembly.filled.push((assembly.bodies[body].clone(), times));
+                }
                 if !shaping.is_plain() {
                     let (body, words) = (&assembly.bodies[body], convex.words(&shaping));
                     assembly.notes.push(format!("{body}: {file} is {words}"));

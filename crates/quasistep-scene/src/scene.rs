@@ -17,7 +17,7 @@ use quasistep::{
     System, TangentAxes, Wrench,
 };
 use quasistep_formats::SceneError;
-use quasistep_math::Vec3;
+use quasistep_math::{Vec3, shown};
 use quasistep_record::DrawnShape;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,8 +52,9 @@ pub struct Scene {
     /// Notes about how files were processed, one sentence each, for example the number of convex
     /// parts of a mesh.
     pub notes: Vec<String>,
-    /// Explanation why a scene made from a model file is dynamic, and how to change that. `None` if
-    /// it is not dynamic, or if the user set the motion.
+    /// Explanation that nothing in the scene can move, or why a scene made from a model file is
+    /// dynamic and how to change that. `None` if something moves, and the motion is quasi-static or
+    /// set by the user.
     pub motion_told: Option<String>,
     pub(crate) source: Arc<SceneSource>,
     commands: Commands,
@@ -174,7 +175,7 @@ impl Scene {
         };
         let text_of = |key: &str| map.get(key).map_or(Ok(""), At::text);
         text_of("description")?;
-        let title = text_of("title")?;
+        let title = text_of("title")?.trim();
         Ok(Self {
             name: name.to_owned(),
             title: if title.is_empty() { name.to_owned() } else { title.to_owned() },
@@ -187,8 +188,8 @@ impl Scene {
             facts,
             control,
             clouds,
-            warnings,
-            notes,
+            warnings: in_lines(warnings),
+            notes: in_lines(notes),
             motion_told: None,
             source: Arc::default(),
             commands,
@@ -283,6 +284,11 @@ impl Scene {
             });
         }
     }
+}
+
+/// Texts as they are shown, each in one line.
+fn in_lines(texts: Vec<String>) -> Vec<String> {
+    texts.into_iter().map(|text| shown(&text).into_owned()).collect()
 }
 
 /// Applies changes of values by their dotted keys, and removes keys.

@@ -123,10 +123,7 @@ pub(crate) fn pieces(
             let (path, scale) = (dir.join(file.text()?), scale(&keys)?);
             let at_file = |e: SceneError| file.error(e.to_string());
             let convex = shaping.convex(&path, scale, true, &at_file)?;
-            if !shaping.is_plain() {
-                let words = convex.words(&shaping);
-                notes.push(format!("{}: {} is {words}", file.place(), file.text()?));
-            }
+            notes.extend(convex.notes(&shaping, &file.place(), file.text()?));
             if shaping.has_parts() {
                 let mass = convex.mass_properties().map_err(|e| file.error(e))?;
                 return split(&map, &read_mesh(&keys, dir)?, convex.shapes().collect(), mass);

@@ -56,7 +56,9 @@ impl World {
         assembly: Assembly,
         extents: Extents,
     ) -> Result<Self, SceneError> {
+        let filled = assembly.filled_in_words();
         let Assembly { bodies, geoms, mut warnings, mut notes, mut constraints, .. } = assembly;
+        notes.extend(filled);
         let models = map.need("models")?;
         let model = assembly.builder.build().map_err(|e| models.error(e.to_string()))?;
         let mut q = start_of(&model, &assembly.start).map_err(|why| models.error(why))?;

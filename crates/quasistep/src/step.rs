@@ -314,6 +314,10 @@ impl System {
         self.model
             .check_q(&state.q)
             .map_err(|e| StepError::Value { what: "state q".into(), why: e.to_string() })?;
+        if !state.time.is_finite() {
+            let why = format!("{} was seen; it must be a finite number of s", state.time);
+            return Err(StepError::Value { what: "time t".into(), why });
+        }
         let lists = [
             ("state v", &state.v[..]),
             ("q_cmd", input.q_cmd),

@@ -128,10 +128,8 @@ fn loads(taken: &Taken<'_>, sums: &mut Sums) {
     }
     let g = Vec3::from(scene.params.gravity);
     for (k, body) in model.bodies().iter().enumerate().skip(1) {
-        if body.gravity {
-            let p_Wcm = kin.X_WB[k].transform_point(body.inertia.com);
-            wrench(k, p_Wcm, g * body.inertia.mass, Vec3::ZERO);
-        }
+        let p_Wcm = kin.X_WB[k].transform_point(body.inertia.com);
+        wrench(k, p_Wcm, g * body.weight_mass(), Vec3::ZERO);
     }
     for w in &input.wrenches {
         let p_W = kin.X_WB[w.body].transform_point(w.p_B);

@@ -492,6 +492,8 @@ fn a_first_scene_runs_as_it_is_written() {
 /// jumps; facts hold at their times.
 #[test]
 fn a_tolerance_chooses_sizes() {
+    let (said, _) = ends(&quasistep(&["check", "scenes/door.yml", "--tolerance", "1e-4"]), 0);
+    assert!(said.contains(" or more, of ") && said.contains(" s, each within 0.0001 m"), "{said}");
     let out = Folder::new("by-tolerance");
     let run = ["run", "scenes/door.yml", "--tolerance", "1e-4", "-o", out.text(), "--csv"];
     let (said, errors) = ends(&quasistep(&run), 0);
@@ -624,6 +626,68 @@ fn a_xacro_without_an_end_is_stopped() {
     }
 }
 
+/// `$(find package)` of xacro is the folder that the scene's `packages` give, or one that is found
+/// around the file. The program here does what xacro does, and no more.
+#[cfg(unix)]
+#[test]
+fn xacro_finds_packages_of_the_scene_and_around_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("find-xacro");
+    for place in ["robots/arm_description/urdf", "robots/beside", "elsewhere"] {
+        std::fs::create_dir_all(folder.0.join(place)).unwrap();
+        std::fs::write(folder.0.join(place).join("mass.txt"), "7").unwrap();
+    }
+    std::fs::write(folder.0.join("elsewhere/mass.txt"), "3").unwrap();
+    let program = folder.0.join("xacro");
+    std::fs::write(
+        &program,
+        "#!/usr/bin/env python3
+import re, sys
+from ament_index_python.packages import get_package_share_directory as find
+try:
+    text = re.sub(r'\\$\\(find (\\w+)\\)', lambda m: open(find(m[1]) + '/mass.txt').read(), open(sys.argv[-1]).read())
+except LookupError as error:
+    sys.exit(f'error: {error}')
+print(text)
+",
+    )
+    .unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.text(), std::env::var("PATH").unwrap());
+    let robot = |packages: &str| {
+        let link = |name| {
+            format!(
+                "<link name='{name}'><inertial><mass value='$(find {name})'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+            )
+        };
+        let links = packages.split(' ').map(link).collect::<Vec<_>>().concat();
+        let joint =
+            "<joint name='j' type='fixed'><parent link='beside'/><child link='given'/></joint>";
+        let joint = if packages.contains(' ') { joint } else { "" };
+        let file = folder.0.join("robots/arm_description/urdf/r.xacro");
+        std::fs::write(&file, format!("<robot name='r'>{links}{joint}</robot>")).unwrap();
+        file
+    };
+    let check = |file: &std::path::Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_quasistep"));
+        command.args(["check", "--tree"]).arg(file).env("PATH", &path).output().unwrap()
+    };
+    let (said, _) = ends(&check(&robot("beside")), 0);
+    assert!(said.contains("7 kg"), "{said}");
+    let (_, errors) = ends(&check(&robot("beside given")), 2);
+    assert!(
+        errors.contains("the package `given` was not found in ")
+            && errors.contains("packages: {given: folder}"),
+        "{errors}"
+    );
+    let scene = folder.0.join("scene.yml");
+    let text =
+        "models: {r: {urdf: robots/arm_description/urdf/r.xacro, packages: {given: elsewhere}}}\n";
+    std::fs::write(&scene, text).unwrap();
+    let (said, _) = ends(&check(&scene), 0);
+    assert!(said.contains("7 kg") && said.contains("3 kg"), "{said}");
+}
+
 /// With `quasistep check … | head -1`, or a full disk for standard output, no command panics, and
 /// every command writes its files.
 #[cfg(target_os = "linux")]
@@ -695,5 +759,123 @@ fn output_that_nobody_takes_is_no_panic() {
         let ended = command().stdout(full()).stderr(full()).output().expect("it ends");
         assert!(ended.status.code().is_some_and(|code| code < 3), "{words}: {ended:?}");
         check("");
+    }
+}
+
+/// A file in which nothing can move is checked, run, shown and made a scene, and each says so.
+#[test]
+fn what_cannot_move_is_shown_and_said_to_be_so() {
+    let folder = Folder::new("still");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let crate_ = "<sdf version='1.6'><model name='crate'><static>true</static><link name='l'><collision name='c'>
+        <geometry><box><size>1 1 0.5</size></box></geometry></collision></link></model></sdf>";
+    let post = "<mujoco><worldbody><body name='b' pos='0 0 1'><geom size='.1'/></body></worldbody></mujoco>";
+    let held = "<robot name='r'><link name='world'/><link name='l'><inertial><mass value='1'/>
+        <inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>
+        <joint name='j' type='fixed'><parent link='world'/><child link='l'/></joint></robot>";
+    let ground = "<mujoco><worldbody><geom type='plane' size='1 1 1'/></worldbody></mujoco>";
+    for (name, text) in [
+        ("crate.sdf", crate_),
+        ("post.xml", post),
+        ("ground.xml", ground),
+        ("nothing.xml", "<mujoco/>"),
+        ("sun.sdf", "<sdf version='1.6'><light type='directional' name='sun'/></sdf>"),
+        ("held.urdf", held),
+    ] {
+        let file = folder.0.join(name);
+        std::fs::write(&file, text).unwrap();
+        let [file, out, scene] =
+            [file, folder.0.join("out"), folder.0.join(name).with_extension("yml")]
+                .map(|path| path.to_str().unwrap().to_owned());
+        for arguments in [
+            &["check", &file][..],
+            &["run", &file, "-o", &out],
+            &["view", &file, "-o", &out],
+            &["new", &file, "-o", &scene],
+            &["check", &scene],
+        ] {
+            let (said, _) = ends(&quasistep(arguments), 0);
+            assert!(said.contains("nothing in it can move"), "{arguments:?}: {said}");
+        }
+    }
+}
+
+/// Names, titles and keys of others are no commands to a terminal: what is not a letter is escaped,
+/// in output, errors and tables.
+#[test]
+fn texts_of_others_are_shown_escaped() {
+    let folder = Folder::new("untrusted");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let link = |name: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial>
+             <collision><geometry><box size=\"1 1 1\"/></geometry></collision></link>"
+        )
+    };
+    file(
+        "r.urdf",
+        &format!(
+            "<robot name=\"r\">{}{}<joint name=\"j&#10;k\u{202e}\" type=\"prismatic\"><parent link=\"a&#10;b\"/>
+             <child link=\"c\u{9b}31m\"/><limit lower=\"-1\" upper=\"1\" effort=\"1\" velocity=\"1\"/></joint></robot>",
+            link("a&#10;b"),
+            link("c\u{9b}31m")
+        ),
+    );
+    let scene = file(
+        "s.yml",
+        "title: \"boo\\e[2J\\nerror: not\\0 \\u202E\"\nstep: {duration: 0.02}\nmodels: {r: {urdf: r.urdf, joint: fixed, joints: {\"*\": {stiffness: 5}}}}\n",
+    );
+    let out = folder.0.join("out").to_str().unwrap().to_owned();
+    let is_plain = |text: &str| !text.chars().any(|c| c != '\n' && quasistep_math::is_command(c));
+    for arguments in
+        [&["check", "--tree", &scene][..], &["run", &scene, "-o", &out, "--csv"], &["view", &out]]
+    {
+        let (said, errors) = ends(&quasistep(arguments), 0);
+        assert!(is_plain(&said) && is_plain(&errors), "{said:?} {errors:?}");
+        assert!(!said.lines().any(|line| line.starts_with("error")), "{said}");
+        if arguments[0] == "check" {
+            for words in ["boo\\u{1b}[2J\\nerror: not\\u{0} \\u{202e}", "r/a\\nb", "r/c\\u{9b}31m"]
+            {
+                assert!(said.contains(words), "{words}: {said}");
+            }
+        }
+    }
+    // the scene around the file knows the same names
+    let robot = folder.0.join("r.urdf").to_str().unwrap().to_owned();
+    let (said, _) = ends(&quasistep(&["check", &robot]), 0);
+    assert!(said.contains("r/c\\u{9b}31m: prismatic joint, from -1 to 1 m, spring"), "{said}");
+    let table = folder.read("out/states.csv");
+    assert!(table.starts_with("t,r.j\\nk\\u{202e}\n") && is_plain(&table), "{table}");
+    for (text, words) in [
+        ("models: {\"a\\e[1m\": {shape: {box: {size: [1, 1, 1]}}}}\n", "`a\\u{1b}[1m` was seen"),
+        ("models: {}\n\"gra\\u202Evity\": 1\n", "unknown key `gra\\u{202e}vity`"),
+        ("models: {a: {cloud: \"\\e]0;x.ply\"}}\n", "\\u{1b}]0;x.ply"),
+    ] {
+        let (_, errors) = ends(&quasistep(&["check", &file("m.yml", text)]), 2);
+        assert!(errors.contains(words) && is_plain(&errors), "{errors:?}");
+    }
+}
+
+/// A table of commands that is no table is told without a word of it.
+#[test]
+fn errors_of_tables_quote_no_other_file() {
+    let folder = Folder::new("tables");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    std::fs::write(folder.0.join("secrets"), "root:hunter2:0\nother:swordfish:1\n").unwrap();
+    std::fs::write(folder.0.join("key.csv"), "hunter2,swordfish\n1,2\n").unwrap();
+    for name in ["secrets", "key.csv"] {
+        let text = format!(
+            "models:\n  f: {{joint: [{{slide: x, axis: [1, 0, 0], stiffness: 1}}]}}\ncommands:\n  - {{joint: f.x, csv: {{file: {name}, columns: [x]}}}}\n"
+        );
+        let scene = folder.0.join("s.yml");
+        std::fs::write(&scene, text).unwrap();
+        let (_, errors) = ends(&quasistep(&["check", scene.to_str().unwrap()]), 2);
+        assert!(errors.contains("unknown column `t`") && errors.contains(name), "{errors}");
+        assert!(!errors.contains("hunter2") && !errors.contains("swordfish"), "{errors}");
     }
 }

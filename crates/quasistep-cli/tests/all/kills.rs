@@ -1,8 +1,9 @@
 //! Runs that are killed at random moments. Complete files stay complete, and the next run leaves
 //! nothing of a killed one.
 //!
-//! `QUASISTEP_KILLS=500 cargo test -p quasistep-cli kills::` sets the number of kills; the
-//! default is small.
+//! `QUASISTEP_KILLS=500 cargo test -p quasistep-cli kills::` sets the number of kills, and
+//! `QUASISTEP_KILLS_AT=publish` lets all of them fall while files are put in place; the default is
+//! small, at random moments.
 #![cfg(unix)]
 
 use crate::common::{Folder, ends, quasistep, root};
@@ -60,8 +61,7 @@ fn undisturbed(arguments: &[&str]) -> (BTreeMap<PathBuf, Vec<u8>>, Duration) {
     (contents(&out.0), start.elapsed())
 }
 
-/// Checks that the recording of a folder is that of a known run, and that all other files belong to
-/// this run and are complete.
+/// Checks that a folder has all files of one known run, complete, or nothing.
 fn check_folder(dir: &Path, known: &[BTreeMap<PathBuf, Vec<u8>>], at: &str) {
     let seen = contents(dir);
     let Some(recording) = seen.get(Path::new("recording.qsr")) else {
@@ -70,6 +70,7 @@ fn check_folder(dir: &Path, known: &[BTreeMap<PathBuf, Vec<u8>>], at: &str) {
     };
     let run = known.iter().find(|files| files[Path::new("recording.qsr")] == *recording);
     let run = run.unwrap_or_else(|| panic!("{at}: the recording is none of the runs'"));
+    assert!(seen.keys().eq(run.keys()), "{at}: {:?} of {:?}", seen.keys(), run.keys());
     for (name, bytes) in &seen {
         let whole =
             run.get(name).unwrap_or_else(|| panic!("{at}: {} is of another run", name.display()));
@@ -91,14 +92,15 @@ fn check_unfinished(dir: &Path, at: &str) {
     if !path.is_file() {
         return;
     }
+    // killed before its first frames, also behind its head
+    let is_short = std::fs::metadata(&path).unwrap().len() < 100_000;
     match Recording::read(&path) {
         Ok(recording) => assert!(
-            recording.finish == Finish::Done || !recording.frames.is_empty(),
+            recording.finish == Finish::Done || !recording.frames.is_empty() || is_short,
             "{at}: {:?}",
             recording.finish
         ),
-        // killed before its first frames
-        Err(e) => assert!(std::fs::metadata(&path).unwrap().len() < 100_000, "{at}: {e}"),
+        Err(e) => assert!(is_short, "{at}: {e}"),
     }
 }
 
@@ -107,6 +109,7 @@ fn killed_runs_lose_and_mix_nothing() {
     let (known, times): (Vec<_>, Vec<_>) = RUNS.iter().map(|run| undisturbed(run)).unzip();
     let out = Folder::new("kills");
     let mut random = Random(1);
+    let at_publishing = std::env::var("QUASISTEP_KILLS_AT").is_ok_and(|at| at == "publish");
     for k in 0..kills() {
         let which = usize::from(random.next() < 0.5);
         let at = format!("kill {k}, of {}", RUNS[which][1]);
@@ -118,18 +121,26 @@ fn killed_runs_lose_and_mix_nothing() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        if random.next() < 0.5 {
-            std::thread::sleep(times[which].mul_f64(1.1 * random.next()));
-        } else {
-            // kill while the last files are written, or while files are moved
-            let last = out
-                .0
-                .join("unfinished")
-                .join(["plots", "view.html"][usize::from(random.next() < 0.7)]);
-            while !last.exists() && run.try_wait().unwrap().is_none() {
+        let when = if at_publishing { 1.0 } else { random.next() };
+        let made = out.0.join("unfinished");
+        let mut wait_while = |goes_on: &dyn Fn() -> bool| {
+            while goes_on() && run.try_wait().unwrap().is_none() {
                 std::thread::yield_now();
             }
+        };
+        if when < 0.4 {
+            std::thread::sleep(times[which].mul_f64(1.1 * random.next()));
+        } else if when < 0.7 {
+            // kill while the last files are written
+            let last = made.join(["plots", "view.html"][usize::from(random.next() < 0.7)]);
+            wait_while(&|| !last.exists());
             std::thread::sleep(Duration::from_micros((2000.0 * random.next()) as u64));
+        } else {
+            // kill while files are put in place: the new ones leave the subfolder
+            let recording = made.join("recording.qsr");
+            wait_while(&|| !recording.exists());
+            wait_while(&|| recording.exists());
+            std::thread::sleep(Duration::from_micros((300.0 * random.next()) as u64));
         }
         run.kill().unwrap();
         run.wait().unwrap();
@@ -148,5 +159,10 @@ fn killed_runs_lose_and_mix_nothing() {
         check_folder(&out.0, &known, "after all");
         assert!(out.read("summary.json").contains("\"finished\": true"));
         assert!(!out.0.join("unfinished").exists() && !out.0.join(".lock").exists());
+        let beside = out.0.with_file_name(format!(
+            ".{}.unfinished",
+            out.0.file_name().unwrap().to_str().unwrap()
+        ));
+        assert!(!beside.exists());
     }
 }

@@ -249,7 +249,7 @@ impl<'w, 'a> Builder<'w, 'a> {
         let link = &mut self.out.links[link];
         let is_frame = body.inertia.mass == 0.0;
         link.inertial = (!is_frame).then_some(body.inertia);
-        link.weightless = body.weightless;
+        link.compensated = body.compensated;
         for geom in &body.geoms {
             let Some(geometry) = &geom.geometry else { continue };
             let part = Part {

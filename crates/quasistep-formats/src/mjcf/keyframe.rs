@@ -2,10 +2,16 @@
 
 use super::joint::Kind;
 use super::read::Read;
-use super::told::{ATTACHED_KEYS, OTHER_KEYS, Told};
+use super::told::{ATTACHED_KEYS, LONG_TURNS, OTHER_KEYS, Told};
+use super::tree::Element;
 use super::world::World;
 use crate::error::{SceneError, unknown};
 use quasistep_math::{Pose, Quat, Vec3};
+
+/// Largest error of a quaternion's length that is taken for rounding.
+const MOST_OFF: f64 = 1e-2;
+/// Largest error of a quaternion's length that needs no warning: quaternions of four digits.
+const UNTOLD: f64 = 1e-4;
 
 /// Start values of a model.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +27,37 @@ pub(super) struct Start {
     pub controls: Option<Vec<f64>>,
     /// True if the values come from a keyframe.
     pub is_key: bool,
+}
+
+/// Puts the quaternion of a free joint before its position, and makes it a rotation, as that of a
+/// ball joint.
+fn turn_first(q: &mut [f64], key: &Element, told: &mut Told) -> Result<(), SceneError> {
+    if q.len() == 7 {
+        q.rotate_left(3);
+    }
+    if let Some(turn) = q.first_chunk_mut::<4>() {
+        *turn = normalised(*turn, key, told)?;
+    }
+    Ok(())
+}
+
+/// A quaternion of a keyframe as a rotation. Rounded ones are normalised, with a warning from the
+/// fourth digit on; others are taken for mistakes.
+fn normalised(q: [f64; 4], key: &Element, told: &mut Told) -> Result<[f64; 4], SceneError> {
+    let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let off = (length - 1.0).abs();
+    if !(off <= MOST_OFF) {
+        let [w, x, y, z] = q;
+        return Err(key.error(format!(
+            "qpos: the quaternion {w} {x} {y} {z} was seen, of length {length}; it must be 1"
+        )));
+    }
+    if off > UNTOLD {
+        told.group(LONG_TURNS, &key.place, key.attribute("name").unwrap_or("without a name"));
+    }
+    let unit = Quat::try_normalize(q).map_or(q, Quat::to_array);
+    // an exact one keeps its digits
+    Ok(if off == 0.0 { q } else { unit })
 }
 
 /// Reads the named keyframe, or the first one.
@@ -96,9 +133,7 @@ pub(super) fn read(
     };
     if let Some(q) = at.all_numbers("qpos")? {
         let mut all: Vec<Vec<Vec<f64>>> = split("qpos", &q, Kind::n_q)?;
-        for q in all.iter_mut().flatten().filter(|q| q.len() == 7) {
-            q.rotate_left(3);
-        }
+        all.iter_mut().flatten().try_for_each(|q| turn_first(q, key, told))?;
         start.coordinates = Some(all);
     }
     if let Some(v) = at.all_numbers("qvel")? {

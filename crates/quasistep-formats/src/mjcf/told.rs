@@ -19,7 +19,6 @@ pub(super) const NO_MASS: Kind = ("body", "moments of inertia without mass: take
 pub(super) const REPAIRED: Kind =
     ("body", "no rigid body has its moments of inertia: taken as the nearest possible ones");
 pub(super) const MOCAP: Kind = ("body", "mocap: it stays where the file puts it");
-pub(super) const LIFTED: Kind = ("body", "gravcomp other than 0 and 1: left out");
 pub(super) const NO_MATERIAL: Kind = ("geom", "its material is not in the file: grey");
 pub(super) const NOT_DRAWN: Kind =
     ("geom", "a height field or distance field that touches nothing: not drawn");
@@ -49,6 +48,8 @@ pub(super) const NO_JOINT: Kind = ("actuator", "acts on no hinge, slide or fixed
 pub(super) const INACTIVE: Kind = ("equality", "active=\"false\": left out");
 pub(super) const ATTACHED_KEYS: Kind = ("key", "of an attached model: left out");
 pub(super) const OTHER_KEYS: Kind = ("key", "another keyframe than that of the start: left out");
+pub(super) const LONG_TURNS: Kind =
+    ("key", "qpos has a quaternion whose length is not 1, by more than 1e-4: normalised");
 pub(super) const MIXED: Kind = ("pair", "friction along two directions: their mean is taken");
 
 /// Collects warnings while a model is read. Findings of one kind become one warning.

@@ -6,7 +6,7 @@ use super::joint::{Joint, Kind};
 use super::orientation::{euler, pose, turn_z_to};
 use super::read::Read;
 use super::spec::{Class, FromGeom, Spec};
-use super::told::{BODY_PLUGINS, LIFTED, MOCAP, Told};
+use super::told::{BODY_PLUGINS, MOCAP, Told};
 use super::tree::{Element, Place};
 use crate::error::{SceneError, unknown};
 use quasistep_math::{Pose, Vec3};
@@ -46,7 +46,8 @@ pub(super) struct Body {
     pub joints: Vec<Joint>,
     pub geoms: Vec<Geom>,
     pub inertia: BodyInertia,
-    pub weightless: bool,
+    /// `gravcomp`: the share of its weight that is carried for it.
+    pub compensated: f64,
     /// True for a mocap body, whose pose is set from outside.
     pub mocap: bool,
     /// Index of the body nearest to the world to which this body is welded.
@@ -113,7 +114,7 @@ impl<'a> World<'a> {
             joints: Vec::new(),
             geoms: Vec::new(),
             inertia: BodyInertia::default(),
-            weightless: false,
+            compensated: 0.0,
             mocap: false,
             weld: 0,
         });
@@ -232,10 +233,6 @@ impl<'a> World<'a> {
         if mocap {
             self.told.group(MOCAP, &element.place, &name);
         }
-        let lift = at.number("gravcomp")?.unwrap_or(0.0);
-        if lift != 0.0 && lift != 1.0 {
-            self.told.group(LIFTED, &element.place, &name);
-        }
         self.body_of.insert(name.clone(), index);
         self.bodies.push(Body {
             name,
@@ -245,7 +242,7 @@ impl<'a> World<'a> {
             joints: Vec::new(),
             geoms: Vec::new(),
             inertia: BodyInertia::default(),
-            weightless: lift == 1.0,
+            compensated: at.number("gravcomp")?.unwrap_or(0.0),
             mocap,
             weld: 0,
         });

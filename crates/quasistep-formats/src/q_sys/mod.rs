@@ -119,7 +119,7 @@ fn drive(system: &mut Description, group: usize, at: &At<'_>) -> Result<(), Scen
             Some(Drive { stiffness, damping: 0.0, effort: None, target: None });
     }
     for link in system.links.iter_mut().filter(|link| link.group == group) {
-        link.weightless = true;
+        link.compensated = 1.0;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Bodies and connections of a model or world whose frames are resolved.
 
 use super::constraint;
-use super::frames::Frames;
+use super::frames::{Frames, Scope};
 use super::joint::{Axis, Joint, Kind};
 use super::link::{Link, Shape};
 use super::model::Model;
@@ -23,7 +23,8 @@ const RIGHT: f64 = 1e-9;
 pub(super) fn add(into: &mut Mechanism, root: &Model, name: &str) -> Result<(), SceneError> {
     let frames = Frames::new(root)?;
     let (first_group, bodies) = (into.groups.len(), BTreeMap::new());
-    let mut assembler = Assembler { into, frames, bodies, first_group, prefixes: Vec::new() };
+    let (prefixes, groups) = (Vec::new(), Vec::new());
+    let mut assembler = Assembler { into, frames, bodies, first_group, prefixes, groups };
     assembler.name_scopes(name);
     for scope in 0..assembler.frames.scopes.len() {
         assembler.add_links(scope)?;
@@ -43,10 +44,12 @@ struct Assembler<'t, 'm> {
     frames: Frames<'m>,
     /// Body index by frame index of the link.
     bodies: BTreeMap<usize, usize>,
-    /// Group index of the outermost scope; those of other scopes follow in order.
+    /// Group index of the outermost scope.
     first_group: usize,
     /// Name prefix of each scope.
     prefixes: Vec<String>,
+    /// Group index of each scope: that of the model around it, or its own if it stands in a world.
+    groups: Vec<usize>,
 }
 
 impl<'m> Assembler<'_, 'm> {
@@ -56,21 +59,30 @@ impl<'m> Assembler<'_, 'm> {
         if !name.is_empty() {
             self.prefixes[0] = format!("{name}{SCOPE}");
         }
+        self.groups = vec![self.first_group; n];
+        let outer = &self.frames.scopes[0].model;
+        let first = self.prefixes[0].strip_suffix(SCOPE).unwrap_or(&outer.name).to_owned();
+        self.into.groups.push(first);
         for scope in 0..n {
-            for &inner in &self.frames.scopes[scope].models {
-                let own = &self.frames.scopes[inner].model.name;
-                self.prefixes[inner] = format!("{}{own}{SCOPE}", self.prefixes[scope]);
+            let Scope { model, models, .. } = &self.frames.scopes[scope];
+            for &inner in models {
+                let name =
+                    format!("{}{}", self.prefixes[scope], self.frames.scopes[inner].model.name);
+                self.groups[inner] = self.groups[scope];
+                if model.is_world {
+                    self.groups[inner] = self.into.groups.len();
+                    self.into.groups.push(name.clone());
+                }
+                self.prefixes[inner] = name + SCOPE;
             }
         }
     }
 
-    /// Adds the bodies of the links in a scope, as one group.
+    /// Adds the bodies of the links in a scope.
     fn add_links(&mut self, scope: usize) -> Result<(), SceneError> {
         let model = self.frames.scopes[scope].model;
         let prefix = self.prefixes[scope].clone();
-        let group = self.first_group + scope;
-        let name = prefix.strip_suffix(SCOPE).unwrap_or(&model.name).to_owned();
-        self.into.groups.push(name);
+        let group = self.groups[scope];
         let first = self.into.bodies.len();
         for (k, link) in model.links.iter().enumerate() {
             let frame = self.frames.scopes[scope].links[k];
@@ -81,7 +93,7 @@ impl<'m> Assembler<'_, 'm> {
                 line: link.spot.line,
                 group,
                 inertial: link.inertial,
-                weightless: link.weightless,
+                compensated: link.compensated,
                 visuals: self.parts(&link.visuals, frame, scope)?,
                 collisions: self.parts(&link.collisions, frame, scope)?,
             };
@@ -205,13 +217,24 @@ impl<'m> Assembler<'_, 'm> {
                 own
             }
             (Kind::TwoHinges, [first, second]) => {
-                return self.add_two_hinges(
-                    scope,
-                    joint,
-                    frame,
-                    [first, second],
-                    &connection(plain(JointKind::Fixed)),
-                );
+                let ends = [("_axis", Kind::Revolute, first), ("_axis2", Kind::Revolute, second)];
+                let whole = connection(plain(JointKind::Fixed));
+                return self.add_two(scope, joint, frame, ends, &whole);
+            }
+            (Kind::Screw { lead }, [axis]) => {
+                let slide = Axis {
+                    limits: [f64::NEG_INFINITY, f64::INFINITY],
+                    effort: None,
+                    damping: 0.0,
+                    friction: 0.0,
+                    spring: None,
+                    ..axis.clone()
+                };
+                let ends = [("", Kind::Revolute, axis), ("_slide", Kind::Prismatic, &slide)];
+                let terms = vec![(format!("{name}_slide"), 1.0), (name.clone(), -lead)];
+                self.into.sums.push(Sum { spot: spot.clone(), terms, offset: 0.0 });
+                let whole = connection(plain(JointKind::Fixed));
+                return self.add_two(scope, joint, frame, ends, &whole);
             }
             _ => return Err(spot.error("the number of its axes does not fit its type")),
         };
@@ -219,26 +242,28 @@ impl<'m> Assembler<'_, 'm> {
         Ok(())
     }
 
-    /// Adds a universal joint as two hinges with a massless link between them.
-    fn add_two_hinges(
+    /// Adds two joints of one dof each, with a massless link between them: a universal joint, or a
+    /// screw. Each is told by the end of its name, its kind and its axis.
+    fn add_two(
         &mut self,
         scope: usize,
         joint: &Joint,
         frame: usize,
-        axes: [&Axis; 2],
+        joints: [(&str, Kind, &Axis); 2],
         whole: &Connection,
     ) -> Result<(), SceneError> {
         let spot = &joint.spot;
-        let directions =
-            [self.direction(scope, frame, axes[0])?, self.direction(scope, frame, axes[1])?];
-        if directions[0].dot(directions[1]).abs() > RIGHT {
+        let directions = [
+            self.direction(scope, frame, joints[0].2)?,
+            self.direction(scope, frame, joints[1].2)?,
+        ];
+        if joint.kind == Kind::TwoHinges && directions[0].dot(directions[1]).abs() > RIGHT {
             return Err(spot.error("<axis> and <axis2> were seen; they must be at right angles"));
         }
-        let names = [format!("{}_axis", whole.joint.name), format!("{}_axis2", whole.joint.name)];
         let between = self.into.bodies.len();
-        let group = self.first_group + scope;
+        let group = self.groups[scope];
         let link = description::Link {
-            name: names[0].clone(),
+            name: format!("{}{}", whole.joint.name, joints[0].0),
             line: spot.line,
             group,
             ..description::Link::default()
@@ -248,16 +273,17 @@ impl<'m> Assembler<'_, 'm> {
             (whole.parent, Some(between), whole.X_PF, Pose::IDENTITY),
             (Some(between), whole.child, Pose::IDENTITY, whole.X_CM),
         ];
-        let [first, second] = names;
-        for (((parent, child, X_PF, X_CM), name), (axis, direction)) in
-            ends.into_iter().zip([first, second]).zip(axes.into_iter().zip(directions))
+        for (((parent, child, X_PF, X_CM), (end, of, axis)), direction) in
+            ends.into_iter().zip(joints).zip(directions)
         {
-            let own = description::Joint { name, ..whole.joint.clone() };
-            let own = along(
-                description::Joint { kind: kind(&Kind::Revolute, axis, direction), ..own },
-                axis,
-                joint,
-            );
+            let name = format!("{}{end}", whole.joint.name);
+            let kind = kind(&of, axis, direction);
+            let own = description::Joint { name, kind, ..whole.joint.clone() };
+            let mut own = along(own, axis, joint);
+            // what drives and resists a screw turns it
+            if of == Kind::Prismatic {
+                (own.drive, own.armature) = (None, 0.0);
+            }
             self.into.connections.push(Connection {
                 spot: spot.clone(),
                 parent,

@@ -38,7 +38,7 @@ pub(super) fn model(description: Description, path: &Path) -> Result<Model, Scen
             name: link.name,
             placed: Placed { pose, relative_to: None },
             inertial: link.inertial,
-            weightless: link.weightless,
+            compensated: link.compensated,
             self_collide: None,
             visuals,
             collisions,

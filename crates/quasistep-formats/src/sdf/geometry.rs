@@ -1,17 +1,19 @@
 //! `<geometry>`: shapes and their poses.
 
+use super::polyline;
 use super::reader::Reader;
 use super::value::{array, child, direction, non_negative, text};
 use crate::description::Geometry;
-use crate::error::{SceneError, unknown};
+use crate::error::{SceneError, list};
 use crate::findings::{EMPTY_SHAPES, MISSING_VISUALS};
 use crate::xml::Xml;
 use quasistep_math::{Pose, Quat, Vec3};
 
 /// Supported geometry elements.
-const READ: [&str; 7] = ["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"];
+const READ: [&str; 8] =
+    ["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "polyline"];
 /// Geometry elements of the format that are not supported.
-const UNREAD: [&str; 4] = ["cone", "heightmap", "image", "polyline"];
+const UNREAD: [&str; 3] = ["cone", "heightmap", "image"];
 
 /// Use of a shape: visual or collision.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,37 +25,46 @@ pub(super) enum Purpose {
 /// A shape and its pose in the frame of its element; a plane is rotated to its normal.
 pub(super) type Shape = (Geometry, Pose);
 
-/// Reads the geometry of a visual or collision. `None` if it is missing or of size zero, or if the
-/// mesh of a visual is missing.
+/// Reads the geometry of a visual or collision: one shape, or the convex parts of polylines. Empty if
+/// it is missing or of size zero, or if the mesh of a visual is missing.
 pub(super) fn read(
     part: &Xml<'_, '_>,
     link: &str,
     purpose: Purpose,
     reader: &mut Reader<'_, '_>,
-) -> Result<Option<Shape>, SceneError> {
+) -> Result<Vec<Shape>, SceneError> {
     // missing geometry counts as <empty/>
-    let Some(at) = child(part, "geometry") else { return Ok(None) };
+    let Some(at) = child(part, "geometry") else { return Ok(Vec::new()) };
     let is_shape = |at: &Xml<'_, '_>| READ.contains(&at.tag()) || UNREAD.contains(&at.tag());
     let Some(shape) = at.elements().find(is_shape) else {
         if child(&at, "empty").is_none() && at.elements().next().is_some() {
             reader.findings.unknown(&at, &READ);
         }
-        return Ok(None);
+        return Ok(Vec::new());
     };
     if UNREAD.contains(&shape.tag()) {
-        let error = shape.error(unknown("geometry", shape.tag(), &READ));
+        let error = shape.error(format!(
+            "<{}> was seen, which is not supported; valid: {}",
+            shape.tag(),
+            list(&READ)
+        ));
         if purpose == Purpose::Collide {
             return Err(error);
         }
         reader.findings.forgive(&error, "not drawn");
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let Some((shape, X)) = of(&shape, link, purpose, reader)? else { return Ok(None) };
-    if extent(&shape) > 0.0 {
-        return Ok(Some((shape, X)));
+    let shapes = if shape.tag() == "polyline" {
+        let prisms = polyline::read(&at)?;
+        prisms.into_iter().map(|points| (Geometry::Points(points), Pose::IDENTITY)).collect()
+    } else {
+        let Some(one) = of(&shape, link, purpose, reader)? else { return Ok(Vec::new()) };
+        if extent(&one.0) > 0.0 { vec![one] } else { Vec::new() }
+    };
+    if shapes.is_empty() {
+        reader.findings.group(EMPTY_SHAPES, part.line(), link);
     }
-    reader.findings.group(EMPTY_SHAPES, part.line(), link);
-    Ok(None)
+    Ok(shapes)
 }
 
 fn of(

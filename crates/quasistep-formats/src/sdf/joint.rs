@@ -11,6 +11,7 @@ use crate::findings::Kind as Finding;
 use crate::spot::Spot;
 use crate::xml::Xml;
 use quasistep_math::Vec3;
+use std::f64::consts::TAU;
 
 /// A joint whose ends and frames are still names.
 #[derive(Clone, Debug)]
@@ -39,6 +40,10 @@ pub(super) enum Kind {
     Free,
     /// Two hinges in series: a universal joint if their axes are orthogonal.
     TwoHinges,
+    /// A hinge and a slide along its axis, which advances by `lead` (m/rad) as the hinge turns.
+    Screw {
+        lead: f64,
+    },
     /// Motion in the x–y plane of the parent's frame; both ends are frames that coincide at q = 0.
     Planar,
     /// A coupling of two hinges: the angle of the child relative to the reference body is −`ratio`
@@ -76,9 +81,18 @@ pub(super) struct Mimic {
     pub offset: f64,
 }
 
-const TYPES: [&str; 8] =
-    ["revolute", "continuous", "prismatic", "ball", "fixed", "universal", "revolute2", "gearbox"];
-const READ: [&str; 12] = [
+const TYPES: [&str; 9] = [
+    "revolute",
+    "continuous",
+    "prismatic",
+    "ball",
+    "fixed",
+    "universal",
+    "revolute2",
+    "gearbox",
+    "screw",
+];
+const READ: [&str; 13] = [
     "parent",
     "child",
     "pose",
@@ -91,8 +105,9 @@ const READ: [&str; 12] = [
     "drake:gear_ratio",
     "drake:controller_gains",
     "screw_thread_pitch",
+    "thread_pitch",
 ];
-const UNREAD: [&str; 4] = ["physics", "sensor", "frame", "thread_pitch"];
+const UNREAD: [&str; 3] = ["physics", "sensor", "frame"];
 /// Limits of this size count as unlimited: libsdformat used ±1e16 before it supported infinity.
 const NO_LIMIT: f64 = 1e16;
 /// A second axis on a joint that has only one.
@@ -108,9 +123,7 @@ pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Join
         "ball" => (Kind::Ball, &[]),
         "universal" | "revolute2" => (Kind::TwoHinges, &["axis", "axis2"]),
         "gearbox" => (gearbox(at)?, &["axis", "axis2"]),
-        "screw" => {
-            return Err(at.error("type=\"screw\" was seen; a joint that couples turning and sliding cannot be modelled"));
-        }
+        "screw" => (Kind::Screw { lead: lead(at)? }, &["axis"]),
         other => return Err(at.error(unknown("joint type", other, &TYPES))),
     };
     let end = |tag: &str| -> Result<String, SceneError> {
@@ -275,6 +288,22 @@ fn actuator(at: &Xml<'_, '_>, effort: Option<f64>) -> Result<(f64, Option<Drive>
     let (stiffness, damping) = (gains.non_negative("p")?, gains.non_negative("d")?);
     let drive = Drive { stiffness, damping, effort, target: None };
     Ok((rotor * ratio * ratio, (stiffness > 0.0).then_some(drive)))
+}
+
+/// Advance of a screw along its axis, in m/rad.
+fn lead(at: &Xml<'_, '_>) -> Result<f64, SceneError> {
+    // m per revolution of a right-handed thread
+    if let Some(pitch) = some_number(Some(at), "screw_thread_pitch")? {
+        return Ok(pitch / TAU);
+    }
+    // rad/m of a left-handed thread, as Gazebo Classic reads it
+    match some_number(Some(at), "thread_pitch")? {
+        None => Ok(1.0 / TAU),
+        Some(0.0) => {
+            Err(at.error("<thread_pitch> is 0; it is the angle (rad) for an advance of 1 m"))
+        }
+        Some(pitch) => Ok(-1.0 / pitch),
+    }
 }
 
 fn gearbox(at: &Xml<'_, '_>) -> Result<Kind, SceneError> {

@@ -3,7 +3,7 @@
 use super::model::{self, Model};
 use super::reader::{Reader, version};
 use super::value::{array, boolean, child, own, placed, some_boolean, text};
-use super::{foreign, merge};
+use super::{foreign, lenient, merge};
 use crate::error::SceneError;
 use crate::findings::Findings;
 use crate::packages::Places;
@@ -17,6 +17,8 @@ const MOST_DEEP: usize = 32;
 const MOST_FILES: usize = 10_000;
 /// Most bytes of all files, counting repeats: 100 shelves of 1 MB.
 const MOST_BYTES: usize = 100 << 20;
+/// Child elements of a file that are not read.
+const UNREAD: [&str; 2] = ["light", "actor"];
 /// Child elements of an include that are read.
 const INCLUDE_READ: [&str; 6] = ["uri", "name", "pose", "static", "placement_frame", "merge"];
 
@@ -37,7 +39,8 @@ impl<'o> Library<'o> {
         Self { options, open: Vec::new(), files: 0, bytes: 0, warnings: Vec::new(), gravity: None }
     }
 
-    /// Reads the one model in a file of any supported format.
+    /// Reads the one model in a file of any supported format; of a file with lights alone, a world
+    /// without models.
     pub(super) fn model(&mut self, path: &Path, depth: usize) -> Result<Model, Failure> {
         let found = match Format::of(path) {
             Some(Format::Sdf) | None => self.read(path, depth)?,
@@ -48,7 +51,7 @@ impl<'o> Library<'o> {
                 return foreign::model(description, path).map_err(Failure::Scene);
             }
         };
-        if !found.is_world {
+        if !found.is_world || found.models.is_empty() {
             return Ok(found);
         }
         let mut models = found.models;
@@ -99,14 +102,12 @@ impl<'o> Library<'o> {
         path: &Path,
         depth: usize,
     ) -> Result<Model, SceneError> {
-        // some generators write text before the first tag
-        let start = text.find('<').unwrap_or(0);
-        let blank: String = text[..start].chars().filter(|c| *c == '\n').collect();
-        let mut source = Source::new(&(blank + &text[start..]), name);
+        let mut source = Source::new(&lenient::strict(text), name);
         source.declare_prefixes();
         let document = source.parse()?;
         let root = Xml::new(document.root_element(), &source);
-        if root.tag() != "sdf" {
+        // <gazebo> is the root of files up to version 1.2
+        if root.tag() != "sdf" && root.tag() != "gazebo" {
             let seen = root.tag();
             return Err(
                 root.error(format!("<{seen}> was seen; an SDFormat file has <sdf> at its root"))
@@ -124,12 +125,14 @@ impl<'o> Library<'o> {
             root.elements().filter(|e| e.tag() == "model" || e.tag() == "world").collect();
         let included: Vec<Xml<'_, '_>> = own(&root, "include").collect();
         found.extend(included);
-        reader.findings.others(&root, &["model", "world", "include"], &["light", "actor"]);
+        reader.findings.others(&root, &["model", "world", "include"], &UNREAD);
         let model = match found.as_slice() {
             [one] if one.tag() == "include" => {
                 let mut holder = Model::new(String::new(), root.spot());
                 self.include(&mut holder, one, depth, &mut reader)?;
-                holder.models.pop().ok_or_else(|| one.error("a model cannot be merged into a file"))
+                holder.models.pop().ok_or_else(|| {
+                    one.error("no model came of it: it is merged, or of lights alone")
+                })
             }
             [one] => {
                 let is_world = one.tag() == "world";
@@ -143,6 +146,12 @@ impl<'o> Library<'o> {
                 model::read(one, is_world, depth, &mut reader, &mut |into, at, depth, reader| {
                     self.include(into, at, depth, reader)
                 })
+            }
+            // a light or an actor: nothing to simulate
+            [] if root.elements().any(|e| UNREAD.contains(&e.tag())) => {
+                let mut nothing = Model::new(String::new(), root.spot());
+                nothing.is_world = true;
+                Ok(nothing)
             }
             other => {
                 Err(root
@@ -164,6 +173,9 @@ impl<'o> Library<'o> {
         let uri = child(at, "uri").ok_or_else(|| at.error("<uri> is missing"))?;
         let path = locate(&reader.places, text(&uri)?).map_err(|why| uri.error(why))?;
         let mut model = self.model(&path, depth + 1).map_err(|f| f.blame(|why| uri.error(why)))?;
+        if model.is_world {
+            return Ok(());
+        }
         if let Some(name) = child(at, "name") {
             text(&name)?.clone_into(&mut model.name);
         }

@@ -4,7 +4,7 @@ use super::geometry::{self, Purpose};
 use super::reader::Reader;
 use super::value::{
     Placed, array, boolean, child, drake, non_negative, number, placed, some_boolean,
-    some_non_negative,
+    some_non_negative, some_number,
 };
 use crate::description::{Friction, Part};
 use crate::error::SceneError;
@@ -23,7 +23,7 @@ pub(super) struct Link {
     pub spot: Spot,
     pub placed: Placed,
     pub inertial: Option<BodyInertia>,
-    pub weightless: bool,
+    pub compensated: f64,
     pub self_collide: Option<bool>,
     pub visuals: Vec<Shape>,
     pub collisions: Vec<Shape>,
@@ -82,7 +82,7 @@ pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Link
         spot: at.spot(),
         placed: placed(at)?,
         inertial,
-        weightless: some_boolean(at, "gravity")? == Some(false),
+        compensated: if some_boolean(at, "gravity")? == Some(false) { 1.0 } else { 0.0 },
         self_collide: some_boolean(at, "self_collide")?,
         visuals,
         collisions,
@@ -140,15 +140,20 @@ fn shapes(
     let mut shapes = Vec::new();
     // <drake:visual> is a visual for Drake only
     for at in link_at.children(tag) {
-        let Some((geometry, X)) = geometry::read(&at, link, purpose, reader)? else { continue };
-        let Placed { pose, relative_to } = placed(&at)?;
-        let mut part = Part::new(pose * X, geometry);
-        part.name = at.attribute("name").map(str::to_owned);
-        match purpose {
-            Purpose::Look => part.color = color(&at)?,
-            Purpose::Collide => part.friction = friction(&at, link, reader)?,
+        let parts = geometry::read(&at, link, purpose, reader)?;
+        if parts.is_empty() {
+            continue;
         }
-        shapes.push(Shape { part, relative_to, spot: at.spot() });
+        let Placed { pose, relative_to } = placed(&at)?;
+        let (color, friction) = match purpose {
+            Purpose::Look => (color(&at)?, Friction::default()),
+            Purpose::Collide => (None, friction(&at, link, reader)?),
+        };
+        for (geometry, X) in parts {
+            let name = at.attribute("name").map(str::to_owned);
+            let part = Part { name, color, friction, ..Part::new(pose * X, geometry) };
+            shapes.push(Shape { part, relative_to: relative_to.clone(), spot: at.spot() });
+        }
     }
     Ok(shapes)
 }
@@ -170,6 +175,12 @@ fn color(at: &Xml<'_, '_>) -> Result<Option<[f32; 4]>, SceneError> {
     Ok(Some([r, g, b, a * opaque].map(|c| c.clamp(0.0, 1.0) as f32)))
 }
 
+/// Friction that Gazebo does not bound, which it is told by a negative number. At 100, contacts
+/// slide only where forces lean less than half a degree out of the surface.
+const UNBOUNDED: f64 = 100.0;
+const NEGATIVE_FRICTION: Kind =
+    ("link", "<mu> or <mu2> is negative, which means unbounded friction: taken as 100");
+
 /// Friction of a collision: from Drake's elements, or else from ODE's.
 fn friction(
     at: &Xml<'_, '_>,
@@ -184,8 +195,16 @@ fn friction(
     }
     if mu.is_none() {
         let ode = surface.as_ref().and_then(|at| child(at, "ode"));
-        mu = some_non_negative(ode.as_ref(), "mu")?;
-        let across = some_non_negative(ode.as_ref(), "mu2")?;
+        let mut of_ode = |tag: &str| -> Result<Option<f64>, SceneError> {
+            let mu = some_number(ode.as_ref(), tag)?;
+            if mu.is_some_and(|mu| mu < 0.0) {
+                reader.findings.group(NEGATIVE_FRICTION, at.line(), link);
+                return Ok(Some(UNBOUNDED));
+            }
+            Ok(mu)
+        };
+        mu = of_ode("mu")?;
+        let across = of_ode("mu2")?;
         if let (Some(along), Some(across)) = (mu, across)
             && along != across
         {

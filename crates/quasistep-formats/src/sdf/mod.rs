@@ -10,10 +10,12 @@ mod foreign;
 mod frames;
 mod geometry;
 mod joint;
+mod lenient;
 mod library;
 mod link;
 mod merge;
 mod model;
+mod polyline;
 mod reader;
 mod value;
 
@@ -29,6 +31,11 @@ use std::path::Path;
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneError> {
     let mut library = Library::new(options);
     let model = library.read(path, 0).map_err(|failure| failure.blame(|why| whole(path, why)))?;
+    // a world without models, as a file of lights alone is: a scene in which nothing is
+    if model.is_world && model.models.is_empty() && model.links.is_empty() {
+        let Library { warnings, gravity, .. } = library;
+        return Ok(Description { warnings, gravity, ..Description::default() });
+    }
     let mut mechanism = Mechanism::new(path);
     // no prefix: the scene gives the model its name
     assemble::add(&mut mechanism, &model, "")?;
@@ -47,6 +54,9 @@ pub(crate) fn add_instance(
     at: &Spot,
 ) -> Result<(), SceneError> {
     let model = library.model(path, 0).map_err(|failure| failure.blame(|why| at.error(why)))?;
+    if model.is_world {
+        return Err(at.error(format!("{} has no model", path.display())));
+    }
     assemble::add(mechanism, &model, name)
 }
 

@@ -3,7 +3,7 @@
 use super::link::{Reader, axis};
 use crate::description::{Joint, MimicOf};
 use crate::error::SceneError;
-use crate::findings::{FIXED_FOLLOWERS, WITHOUT_LIMIT};
+use crate::findings::{FIXED_FOLLOWERS, NO_EFFORT, WITHOUT_LIMIT};
 use crate::xml::Xml;
 use quasistep_math::Vec3;
 use quasistep_model::JointKind;
@@ -73,12 +73,16 @@ pub(super) fn read(
         }),
         None => None,
     };
+    let effort = at_least_0(&limit, "effort")?;
+    if effort == Some(0.0) && kind.n_v() > 0 && mimic.is_none() {
+        reader.findings.group(NO_EFFORT, limit.as_ref().unwrap_or(at).line(), name);
+    }
     reader.findings.ignore(at.other_tags(&READ));
     let (parent, child) = (end("parent")?, end("child")?);
     Ok(Joint {
         line: at.line(),
         limits,
-        effort: at_least_0(&limit, "effort")?,
+        effort,
         mimic,
         damping: at_least_0(&dynamics, "damping")?.unwrap_or(0.0),
         friction: at_least_0(&dynamics, "friction")?.unwrap_or(0.0),

@@ -35,12 +35,13 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
         .map_err(|e| SceneError::new(&name, None, "", format!("not readable: {e}")))?;
     let mut source = Source::new(&text, &name);
     let expanded = format!("{name} (expanded)");
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let places = Places { dir, packages: &options.packages };
     if xacro::is_xacro(&source.text, path) {
-        source = Source::new(&xacro::expand(path)?, &expanded);
+        source = Source::new(&xacro::expand(path, &places)?, &expanded);
     }
     source.declare_prefixes();
-    let dir = path.parent().unwrap_or(Path::new("."));
-    parse(&source, &Places { dir, packages: &options.packages }, options)
+    parse(&source, &places, options)
 }
 
 fn parse(

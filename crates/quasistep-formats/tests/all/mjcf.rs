@@ -4,6 +4,7 @@ use quasistep_formats::description::{Constraint, Description, Drives, Geometry, 
 use quasistep_formats::{Format, Options, SceneError, read};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
+use std::f64::consts::FRAC_1_SQRT_2;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -465,6 +466,43 @@ fn keyframes_are_starts() {
     assert_eq!(joint(&d, "h").drive.unwrap().target, None);
     let none = Options { keyframe: Some("hme".into()), ..Options::default() };
     assert!(folder.read(&none).unwrap_err().to_string().contains("did you mean `home`"));
+}
+
+/// Quaternions of few digits in keyframes are normalised, as MuJoCo 4.0 does: from 1e-4 off unit
+/// length on with a warning, from 1e-2 on they are mistakes.
+#[test]
+fn rounded_quaternions_are_normalised() {
+    let with = |q: &str| {
+        let text = format!(
+            "<mujoco><worldbody><body name='b' pos='0 0 0.1'><freejoint name='f'/><geom size='0.1'/></body>
+             <body name='c'><joint name='t' type='ball'/><geom size='0.1'/></body></worldbody>
+             <keyframe><key name='k' qpos='0 0 0.1 {q} {q}'/></keyframe></mujoco>"
+        );
+        Folder::new(&[("m.xml", &text)]).read(&Options::default())
+    };
+    for (q, unit, told) in [
+        ("0.9999 0.001 0 0", [0.9999995, 0.0010001, 0.0, 0.0], false),
+        ("0.7071 0 0.7071 0", [FRAC_1_SQRT_2, 0.0, FRAC_1_SQRT_2, 0.0], false),
+        ("0.70711 0 0.70711 0", [FRAC_1_SQRT_2, 0.0, FRAC_1_SQRT_2, 0.0], false),
+        ("0.707 0 0.707 0", [FRAC_1_SQRT_2, 0.0, FRAC_1_SQRT_2, 0.0], true),
+        ("0.5 0.5 0.5 0.5", [0.5; 4], false),
+        ("-0.6 0.8 0 0", [-0.6, 0.8, 0.0, 0.0], false),
+    ] {
+        let d = with(q).unwrap();
+        for name in ["f", "t"] {
+            let start = joint(&d, name).start.clone().unwrap();
+            let off = start.iter().zip(unit).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-7, "{q}: {start:?}");
+            let length = start[..4].iter().map(|x| x * x).sum::<f64>().sqrt();
+            assert!((length - 1.0).abs() < 1e-15, "{q}: {length}");
+        }
+        let said = d.warnings.iter().any(|text| text.contains("normalised"));
+        assert_eq!(said, told, "{q}: {:?}", d.warnings);
+    }
+    for q in ["0.7 0 0.7 0", "0 0 0 0", "1 0 0 1"] {
+        let said = with(q).unwrap_err().to_string();
+        assert!(said.contains("m.xml:3") && said.contains("it must be 1"), "{said}");
+    }
 }
 
 /// XML reference, "include", "replicate" and "attach": names, poses, and elements that refer to the

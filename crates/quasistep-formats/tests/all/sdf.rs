@@ -1,10 +1,10 @@
 //! SDFormat: frames, joints, shapes and includes as specified, on small models with known answers.
 
-use crate::common::{assert_same, complaint, link, model, pose, read_files};
-use quasistep_formats::description::{Constraint, Geometry};
+use crate::common::{assert_same, complaint, link, model, pose, poses, read_files};
+use quasistep_formats::description::{self, Constraint, Geometry};
 use quasistep_math::Vec3;
 use quasistep_model::JointKind;
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 /// A pose is relative to the model, or to what `relative_to` names: a link, a frame, a joint, a
 /// nested model, or one of its frames.
@@ -145,6 +145,164 @@ fn a_universal_joint_is_two_hinges() {
     let turned = pose(&read, "b", &[FRAC_PI_2, 0.3]).rotation;
     assert!((turned.rotate(Vec3::Y) - Vec3::Z).norm() < 1e-12);
     assert_eq!(read.never_touch, [[link(&read, "a"), link(&read, "b")]], "a joint is between them");
+}
+
+/// A screw of 2 mm a revolution is a hinge and a slide along its axis, coupled. `thread_pitch` is the
+/// same in rad/m of a left-handed thread.
+#[test]
+fn a_screw_advances_as_it_turns() {
+    for (pitch, lead) in [
+        ("<screw_thread_pitch>0.002</screw_thread_pitch>", 0.002 / TAU),
+        ("<thread_pitch>20</thread_pitch>", -0.05),
+        ("", 1.0 / TAU),
+    ] {
+        let read = model(&format!(
+            "<link name='a'/><link name='b'><pose>0 0 1 0 0 0</pose></link>
+             <joint name='fix' type='fixed'><parent>world</parent><child>a</child></joint>
+             <joint name='s' type='screw'><parent>a</parent><child>b</child>{pitch}
+               <axis><xyz>0 0 1</xyz><limit><lower>-9</lower><upper>9</upper></limit>
+                 <dynamics><damping>0.3</damping></dynamics></axis></joint>"
+        ))
+        .unwrap();
+        let of = |name: &str| read.joints.iter().find(|joint| joint.name == name).unwrap();
+        assert_eq!((of("s").limits, of("s").damping), (Some([-9.0, 9.0]), 0.3));
+        assert_eq!((of("s_slide").limits, of("s_slide").damping), (None, 0.0));
+        let [Constraint::Coupling { terms, offset, .. }] = read.constraints.as_slice() else {
+            panic!("{:?}", read.constraints)
+        };
+        let names = terms.iter().map(|(joint, c)| (read.joints[*joint].name.as_str(), *c));
+        assert_eq!(names.collect::<Vec<_>>(), [("s_slide", 1.0), ("s", -lead)]);
+        assert_eq!(*offset, 0.0);
+        assert_same(pose(&read, "b", &[FRAC_PI_2, 0.4]), [0.0, 0.0, 1.4], [0.0, 0.0, FRAC_PI_2]);
+    }
+}
+
+/// A slide or a screw that closes a loop keeps its coordinate: a link without mass that is welded to
+/// its child.
+#[test]
+fn slides_and_screws_close_loops() {
+    for (kind, joints) in [("prismatic", ["bc"].as_slice()), ("screw", &["bc", "bc_slide"])] {
+        let read = model(&format!(
+            "<link name='a'/><link name='b'/><link name='c'><pose>0 1 0 0 0 0</pose></link>
+             <joint name='ab' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
+             <joint name='ac' type='revolute'><parent>a</parent><child>c</child><axis><xyz>0 0 1</xyz></axis></joint>
+             <joint name='bc' type='{kind}'><parent>b</parent><child>c</child><axis><xyz>0 1 0</xyz></axis></joint>"
+        ))
+        .unwrap();
+        for name in joints {
+            assert!(read.joints.iter().any(|joint| joint.name == *name), "{kind}: {name}");
+        }
+        let welds = read.constraints.iter().filter_map(|constraint| match constraint {
+            Constraint::Weld { links, poses, .. } => Some((*links, *poses)),
+            _ => None,
+        });
+        let [([one, two], ends)] = welds.collect::<Vec<_>>()[..] else { panic!("{kind}") };
+        let X_W = poses(&read, &[]);
+        // both frames are at one place where all coordinates are 0
+        let at = |end: Option<usize>, k: usize| X_W[end.expect("a link")] * ends[k];
+        let off = at(one, 0).inverse() * at(two, 1);
+        assert!(off.translation.norm() < 1e-12, "{kind}: {off:?}");
+    }
+}
+
+/// An outline that is convex is one prism; a ring is cut into trapezoids between its outlines.
+#[test]
+fn polylines_are_prisms() {
+    let square = |a: f64| {
+        format!(
+            "<polyline><height>0.5</height><point>-{a} -{a}</point><point>{a} -{a}</point><point>{a} {a}</point>
+             <point>-{a} {a}</point><point>-{a} -{a}</point></polyline>"
+        )
+    };
+    let prisms = |outlines: &str| -> Vec<Vec<Vec3>> {
+        let read = model(&format!(
+            "<link name='a'><collision name='c'><geometry>{outlines}</geometry></collision></link>"
+        ));
+        let parts = read.unwrap().links[0].collisions.clone();
+        let of = |part: description::Part| match part.geometry {
+            Geometry::Points(points) => points,
+            other => panic!("{other:?}"),
+        };
+        parts.into_iter().map(of).collect()
+    };
+    let area = |prism: &[Vec3]| {
+        let face: Vec<&Vec3> = prism.iter().filter(|p| p.z == 0.0).collect();
+        assert_eq!(face.len() * 2, prism.len());
+        assert!(prism.iter().all(|p| p.z == 0.0 || p.z == 0.5));
+        let next = face.iter().cycle().skip(1);
+        (0.5 * face.iter().zip(next).map(|(a, b)| a.x * b.y - a.y * b.x).sum::<f64>()).abs()
+    };
+    let [only] = &prisms(&square(1.0))[..] else { panic!("one prism") };
+    assert_eq!((only.len(), area(only)), (8, 4.0));
+    let ring = prisms(&(square(1.0) + &square(0.5)));
+    assert_eq!((ring.len(), ring.iter().map(|p| area(p)).sum::<f64>()), (4, 3.0));
+    assert!(ring.iter().flatten().all(|p| p.x.abs() >= 0.5 || p.y.abs() >= 0.5), "a hole");
+    // an L of three unit squares
+    let l = prisms(
+        "<polyline><height>0.5</height><point>0 0</point><point>2 0</point><point>2 1</point><point>1 1</point>
+         <point>1 2</point><point>0 2</point></polyline>",
+    );
+    assert_eq!((l.len(), l.iter().map(|p| area(p)).sum::<f64>()), (2, 3.0));
+}
+
+/// Friction below 0 is unbounded in Gazebo: the other direction holds, or a large number.
+#[test]
+fn negative_friction_is_unbounded() {
+    for (given, mu) in [
+        ("<mu>-1</mu><mu2>-1</mu2>", Some(100.0)),
+        ("<mu>-1</mu>", Some(100.0)),
+        ("<mu>-1</mu><mu2>0.3</mu2>", Some(0.3)),
+        ("<mu>0.2</mu><mu2>0.3</mu2>", Some(0.2)),
+    ] {
+        let read = model(&format!(
+            "<link name='a'><collision name='c'><geometry><box/></geometry>
+             <surface><friction><ode>{given}</ode></friction></surface></collision></link>"
+        ))
+        .unwrap();
+        assert_eq!(read.links[0].collisions[0].friction.slide, mu, "{given}");
+        let told = read.warnings.iter().any(|text| text.contains("unbounded friction"));
+        assert_eq!(told, given.contains("-1"), "{given}: {:?}", read.warnings);
+    }
+}
+
+/// Models within a model are one group with it, so that one rule says which of them touch; those of
+/// a world are groups of their own.
+#[test]
+fn nested_models_are_one_group() {
+    let model = "<model name='m'><link name='l'/><model name='n'><link name='l'/></model></model>";
+    let read = read_files(&[("m.sdf", &format!("<sdf version='1.9'>{model}</sdf>"))]).unwrap();
+    assert_eq!((read.groups.len(), read.links[0].group, read.links[1].group), (1, 0, 0));
+    let other = model.replace("'m'", "'o'");
+    let text = format!("<sdf version='1.9'><world name='w'>{model}{other}</world></sdf>");
+    let read = read_files(&[("w.world", &text)]).unwrap();
+    let group = |name: &str| read.groups[read.links[link(&read, name)].group].as_str();
+    let names = ["m::l", "m::n::l", "o::l", "o::n::l"].map(group);
+    assert_eq!(names, ["m", "m", "o", "o"]);
+}
+
+/// A world may include files of lights alone, as those of Gazebo do.
+#[test]
+fn lights_are_no_models() {
+    let sun = "<sdf version='1.5'><light type='directional' name='sun'/></sdf>";
+    let world = "<sdf version='1.5'><world name='w'><include><uri>sun.sdf</uri></include>
+        <model name='m'><link name='l'/></model></world></sdf>";
+    let read = read_files(&[("w.world", world), ("sun.sdf", sun)]).unwrap();
+    assert_eq!(read.links.len(), 1);
+    let read = read_files(&[("sun.sdf", sun)]).unwrap();
+    assert!(read.links.is_empty() && read.warnings[0].contains("not read: <light> (1)"));
+}
+
+/// Gazebo's parser takes what strict XML refuses; files up to version 1.2 have <gazebo> as root.
+#[test]
+fn files_are_read_as_gazebo_reads_them() {
+    let text = "\n<!-- by & of -->\n<?xml version='1.0'?>\n<gazebo version='1.2'><model name=m>
+        <link name='a'><visual name=v1><geometry><box><size>1 1 1</size></box></geometry></visual></link>
+        <plugin name=p filename=lib.so>x & y</plugin></model></gazebo>";
+    let read = read_files(&[("m.sdf", text)]).unwrap();
+    assert_eq!((read.links.len(), read.links[0].visuals.len()), (1, 1));
+    // lines are those of the file
+    let said = read_files(&[("m.sdf", &text.replace("1 1 1", "1 x 1"))]).unwrap_err().to_string();
+    assert!(said.starts_with("pkg/m.sdf:5:"), "{said}");
 }
 
 /// Joints that close a loop become constraints: two points of a hinge's axis, or a weld.
@@ -439,8 +597,17 @@ fn mistakes_name_their_line() {
             "parent and child are one link",
         ),
         (
-            "<link name='a'/><link name='b'/><joint name='j' type='screw'><parent>a</parent><child>b</child></joint>",
-            "couples turning and sliding",
+            "<link name='a'/><link name='b'/><joint name='j' type='screw'><parent>a</parent><child>b</child>
+             <thread_pitch>0</thread_pitch><axis/></joint>",
+            "<thread_pitch> is 0",
+        ),
+        (
+            "<link name='a'><collision name='c'><geometry><heightmap/></geometry></collision></link>",
+            "<heightmap> was seen, which is not supported",
+        ),
+        (
+            "<link name='a'><collision name='c'><geometry><polyline><point>0 0</point><point>1 0</point></polyline></geometry></collision></link>",
+            "2 points were seen; an outline has at least 3",
         ),
         ("<link name='a'><inertial auto='true'/></link>", "give <mass> and <inertia>"),
         (

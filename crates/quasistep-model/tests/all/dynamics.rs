@@ -114,22 +114,23 @@ fn gravity_is_minus_the_gradient_of_potential_energy() {
 }
 
 #[test]
-fn gravity_acts_only_where_it_is_switched_on_and_adds_to_what_is_there() {
+fn gravity_acts_by_its_share_and_adds_to_what_is_there() {
     let inertia = BodyInertia { mass: 2.0, com: Vec3::X, inertia: Mat3::IDENTITY };
     let mut builder = ModelBuilder::new();
-    for (name, gravity) in [("heavy", true), ("floating", false)] {
+    for (name, gravity) in [("heavy", 1.0), ("floating", 0.0), ("half", 0.5)] {
         let body = def(name, WORLD, JointKind::Free);
         builder.add_body(BodyDef { inertia, gravity, ..body }).unwrap();
     }
     let model = builder.build().unwrap();
-    let mut tau = vec![1.0; 12];
+    let mut tau = vec![1.0; 18];
     let kin = kinematics(&model, &model.neutral_q());
     model.gravity_force(&kin, Vec3::new(0.0, 0.0, -10.0), &mut tau);
     // weight 20 N at x = 1 m: torque x × (−z) = +y
-    let mut expected = vec![1.0; 12];
+    let mut expected = vec![1.0; 18];
     (expected[1], expected[5]) = (21.0, -19.0);
+    (expected[13], expected[17]) = (11.0, -9.0);
     assert_eq!(tau, expected);
-    assert_eq!(model.potential_energy(&kin, Vec3::new(-3.0, 0.0, 0.0)), 6.0);
+    assert_eq!(model.potential_energy(&kin, Vec3::new(-3.0, 0.0, 0.0)), 9.0);
 }
 
 /// Power equality `tauᵀ v = f · ṗ + t · w`, with velocities from central differences.

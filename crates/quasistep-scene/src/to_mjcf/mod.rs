@@ -117,8 +117,8 @@ impl Writer<'_> {
         let body = model.body(index);
         let pose = if body.joint == JointKind::Free { self.start_pose(index) } else { body.X_PF };
         let mut element = placed(Element::new("body").with("name", &body.name), &pose);
-        if !body.gravity {
-            element.set("gravcomp", 1);
+        if body.gravity != 1.0 {
+            element.set("gravcomp", 1.0 - body.gravity);
         }
         element.children.extend(inertial(&body.inertia, self.moves(index)));
         if body.inertia.mass == 0.0 && self.moves(index) {

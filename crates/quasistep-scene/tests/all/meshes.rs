@@ -222,6 +222,38 @@ fn a_round_ring_keeps_its_hole() {
     assert!(gap > 0.035 * (TAU / 24.0).cos() - 0.01 - 0.006 && gap < 0.0251, "{gap}");
 }
 
+/// A hull that closes a hole is told by its volume, with what keeps the hole; so is that of a
+/// robot's link.
+#[test]
+fn hulls_that_close_a_hole_are_told() {
+    let folder = Folder::new("closed");
+    // a plate of 100 mm with a square hole of 20.2 mm: its hull has 1.043 times its volume
+    let mut plate = Obj::default();
+    plate.lathe(&[[0.05, 0.0], [0.05, 0.05], [0.0101, 0.05], [0.0101, 0.0]], 4);
+    let told = |scene: &Scene| -> Vec<String> {
+        scene.notes.iter().filter(|note| note.contains("volume")).cloned().collect()
+    };
+    let scene = folder.scene(&plate.0, "mass: 1\n    shape: {mesh: {file: part.obj}}").unwrap();
+    let [note] = &told(&scene)[..] else { panic!("{:?}", scene.notes) };
+    assert!(note.contains("1.04 times its volume") && note.contains("`parts: split`"), "{note}");
+    let split = "mass: 1\n    shape: {mesh: {file: part.obj, parts: split}}";
+    assert!(told(&folder.scene(&plate.0, split).unwrap()).is_empty());
+    let urdf = "<robot name='r'><link name='plate'><collision><geometry><mesh filename='part.obj'/></geometry></collision></link></robot>";
+    std::fs::write(folder.0.join("r.urdf"), urdf).unwrap();
+    let read = |more: &str| {
+        let text = format!("models: {{r: {{urdf: r.urdf{more}}}}}\n");
+        Scene::parse(&text, "scene.yml", "scene", &folder.0, &[]).unwrap()
+    };
+    let scene = read("");
+    let [note] = &told(&scene)[..] else { panic!("{:?}", scene.notes) };
+    assert!(
+        note.contains("r/plate (1.04 times)") && note.contains("`collision_mesh: split`"),
+        "{note}"
+    );
+    assert!(scene.contents().to_string().contains(note.as_str()));
+    assert!(told(&read(", collision_mesh: split")).is_empty());
+}
+
 /// Simplified hulls omit corners within a tolerance, and lie inside the full hulls.
 #[test]
 fn hulls_are_simplified_to_a_tolerance_and_the_loss_is_told() {

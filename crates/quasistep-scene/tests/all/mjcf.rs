@@ -2,6 +2,7 @@
 
 use crate::common::{Folder, expect};
 use quasistep::{Motion, Role};
+use quasistep_model::JointKind;
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 
@@ -97,6 +98,46 @@ fn alone(name: &str, text: &str, h: f64, changes: &[(&str, &str)]) -> Scene {
     folder.file("m.xml", &format!("<mujoco><option timestep='{h}'/>{text}</mujoco>"));
     let changes: Vec<_> = changes.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
     Scene::load_with(&folder.0.join("m.xml"), &changes).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// MuJoCo's `gravcomp` carries a share of the weight, here half of it: 10 q = 0.5 × 9.81 × 0.2 cos q.
+/// More than all of it lifts the body.
+#[test]
+fn a_share_of_the_weight_is_compensated() {
+    for (share, wanted) in [("0.5", 0.0976328), ("0", 0.1925724), ("1", 0.0), ("1.5", -0.0976328)] {
+        let text = format!(
+            "<worldbody><body name='arm' pos='0 0 1' gravcomp='{share}'><joint name='j' axis='0 1 0' damping='1'/>
+             <geom type='box' size='0.2 0.01 0.01' pos='0.2 0 0' mass='1'/></body></worldbody>
+             <actuator><position name='a' joint='j' kp='10'/></actuator>"
+        );
+        let scene = alone("mjcf-gravcomp", &text, 0.1, &[("step.duration", "20")]);
+        assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
+        let q = last(&scene)[0];
+        assert!((q - wanted).abs() < 1e-6, "{share}: {q}");
+    }
+}
+
+/// A body on a free joint stays free: where speeds are commanded, and where a scene drives all
+/// joints.
+#[test]
+fn free_bodies_stay_free() {
+    let speed = format!("{BODY}<actuator><velocity joint='hip' kv='3'/></actuator>");
+    let robot = speed.replace("<geom type='plane' size='5 5 1'/>", "");
+    for text in [&speed, &robot] {
+        let scene = alone("mjcf-speed", text, 0.01, &[]);
+        let model = scene.system.model();
+        let torso = model.bodies().iter().find(|body| body.name == "m/torso").unwrap();
+        assert_eq!((torso.joint, torso.gravity), (JointKind::Free, 1.0));
+    }
+    let folder = Folder::new("mjcf-free");
+    folder.file("m.xml", &format!("<mujoco>{BODY}</mujoco>"));
+    let text = "models: {m: {mjcf: m.xml, joints: {\"*\": {stiffness: 100}}}}\n";
+    let scene = Scene::parse(text, "scene.yml", "scene", &folder.0, &[]).unwrap();
+    let role =
+        |joint: &str| &scene.system.roles()[scene.system.model().joint_by_name(joint).unwrap()];
+    assert!(matches!(role("m.hip"), Role::Actuated(_)));
+    let free = scene.system.model().bodies().iter().position(|b| b.joint == JointKind::Free);
+    assert_eq!(scene.system.roles()[free.unwrap()], Role::Passive);
 }
 
 /// Rows of `q` at the ends of steps.

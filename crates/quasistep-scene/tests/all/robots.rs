@@ -176,6 +176,55 @@ fn mistakes_in_a_robot_name_file_and_line() {
     wrong("<mass value=\"2\"/>", "", 4, &["<mass> is missing"]);
 }
 
+/// `limits: none` for all joints frees followers too: their limits in the file would still hold their
+/// leader. Without a word of the scene they do.
+#[test]
+fn followers_lose_their_limits_with_all_joints() {
+    let folder = Folder::new("followers");
+    let link = |name: &str| {
+        format!(
+            "<link name='{name}'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+        )
+    };
+    let joint = |name: &str, child: &str, upper: f64, more: &str| {
+        format!(
+            "<joint name='{name}' type='prismatic'><parent link='a'/><child link='{child}'/><axis xyz='1 0 0'/>
+             <limit lower='0' upper='{upper}' effort='0' velocity='1'/>{more}</joint>"
+        )
+    };
+    let text = [
+        "<robot name='r'>".to_owned(),
+        link("a") + &link("b") + &link("c"),
+        joint("lead", "b", 0.5, ""),
+        joint("follow", "c", 0.1, "<mimic joint='lead'/>"),
+        "</robot>".to_owned(),
+    ];
+    std::fs::write(folder.0.join("r.urdf"), text.concat()).unwrap();
+    let read = |joints: &str| {
+        let text = format!("models: {{r: {{urdf: r.urdf, joints: {{{joints}}}}}}}\n");
+        Scene::parse(&text, "scene.yml", "scene", &folder.0, &[]).unwrap()
+    };
+    let limits = |scene: &Scene| -> Vec<[f64; 2]> {
+        scene.system.model().limits().iter().map(|l| [l.lower, l.upper]).collect()
+    };
+    let kept = read("");
+    assert!(limits(&kept).iter().any(|l| l[1] == 0.1), "{:?}", limits(&kept));
+    let none = read("\"*\": {stiffness: 10, limits: none}");
+    assert!(
+        limits(&none).iter().all(|l| *l == [f64::NEG_INFINITY, f64::INFINITY]),
+        "{:?}",
+        limits(&none)
+    );
+    let leader = read("lead: {limits: none}");
+    assert!(limits(&leader).iter().any(|l| l[1] == 0.1), "{:?}", limits(&leader));
+    // an effort of 0 is told once, for the joint that can be driven
+    let told: Vec<&String> = kept.warnings.iter().filter(|w| w.contains("effort=\"0\"")).collect();
+    assert!(
+        told.len() == 1 && told[0].contains("`lead`") && !told[0].contains("`follow`"),
+        "{told:?}"
+    );
+}
+
 /// A mimic joint cannot have a drive of its own, because it has no dof.
 #[test]
 fn a_mimic_joint_is_driven_by_its_leader_only() {

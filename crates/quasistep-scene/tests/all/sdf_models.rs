@@ -47,6 +47,76 @@ fn a_model_stands_as_its_file_or_the_scene_says() {
     assert_eq!(fixed.system.model().coordinate_names(), ["m.j"]);
 }
 
+/// A model alone in its file, with this content of the model.
+fn alone(name: &str, content: &str) -> Scene {
+    let folder = Folder::new(name);
+    folder.file("m.sdf", &format!("<sdf version='1.6'><model name='m'>{content}</model></sdf>"));
+    Scene::load(folder.0.join("m.sdf")).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A file in which nothing can move is a scene as it is, and says so; what it stands on is the
+/// file's.
+#[test]
+fn what_cannot_move_is_a_scene_too() {
+    let link = "<link name='l'><pose>0 0 2 0 0 0</pose><collision name='c'><geometry><box/></geometry></collision></link>";
+    for (name, content, n) in [
+        ("static", format!("<static>true</static>{link}"), 0),
+        (
+            "welded",
+            format!(
+                "{link}<joint name='w' type='fixed'><parent>world</parent><child>l</child></joint>"
+            ),
+            0,
+        ),
+        (
+            "hung",
+            format!(
+                "{link}<joint name='w' type='ball'><parent>world</parent><child>l</child></joint>"
+            ),
+            3,
+        ),
+        ("nested", format!("<static>1</static><model name='n'>{link}</model>"), 0),
+    ] {
+        let scene = alone(&format!("sdf-{name}"), &content);
+        assert_eq!(scene.system.model().n_v(), n, "{name}");
+        let body = if name == "nested" { "m/n::l" } else { "m/l" };
+        assert_eq!(height(&scene, body), 2.0, "{name}");
+        assert!(scene.first_step().is_ok(), "{name}");
+        let told =
+            scene.motion_told.as_ref().is_some_and(|told| told.contains("nothing in it can move"));
+        assert_eq!(told, n == 0, "{name}");
+    }
+    // an arm on a base that the file welds keeps its springs of the scene
+    let arm = ARM.replace(
+        "</model>",
+        "<joint name='w' type='fixed'><parent>world</parent><child>base</child></joint></model>",
+    );
+    let folder = Folder::new("sdf-welded-arm");
+    folder.file("arm.sdf", &arm);
+    let scene = Scene::load(folder.0.join("arm.sdf")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scene.system.model().coordinate_names(), ["arm.j"]);
+}
+
+/// Mistakes that show only in the scene around a file are told of the file: no one has seen the lines
+/// of that scene.
+#[test]
+fn mistakes_of_a_file_name_no_line_of_its_scene() {
+    let folder = Folder::new("sdf-mistake");
+    folder.file("m.sdf", &format!("<sdf version='1.6'><model name='m'><link name='l'/>{}</model></sdf>",
+        "<link name='k'/><joint name='j' type='revolute'><parent>l</parent><child>k</child><axis><xyz>0 0 1</xyz></axis></joint>"));
+    let path = folder.0.join("m.sdf");
+    let changes = |key: &str, value: &str| [(key.to_owned(), value.to_owned())];
+    let place = format!("{}: ", path.display());
+    let start = Scene::load_with(&path, &changes("models.m.joints.j.start", "[1, 2]"));
+    expect(start, &format!("{place}joints.j: "), &["2 start values"]);
+    // a mesh without volume is found when the scene makes it convex
+    folder.file("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    folder.file("m.sdf", "<sdf version='1.6'><model name='m'><link name='l'><collision name='c'><geometry><polyline><height>1</height>
+        <point>0 0</point><point>1 0</point><point>2 0</point></polyline></geometry></collision></link></model></sdf>");
+    let error = Scene::load(&path).expect_err("a flat prism").to_string();
+    assert!(error.starts_with("m/l: the hull of its points"), "{error}");
+}
+
 /// If a file has several models, the scene cannot give a joint for all of them: an error.
 #[test]
 fn a_joint_of_several_models_is_a_mistake() {
@@ -69,7 +139,7 @@ fn some_links_of_a_file_may_be_weightless() {
     let read = scene("sdf-gravity", &some).unwrap();
     let heavy: Vec<&str> = read.system.model().bodies()[1..]
         .iter()
-        .filter(|body| body.gravity)
+        .filter(|body| body.gravity == 1.0)
         .map(|body| body.name.as_str())
         .collect();
     assert_eq!(heavy, ["m/right::hand"]);

@@ -30,9 +30,7 @@ impl Derivatives {
         reset(&mut self.forces, model.n_bodies(), SpatialForce::ZERO);
         let weight = Vec3::from(params.gravity);
         for (body, force) in model.bodies().iter().zip(&mut self.forces) {
-            if body.gravity {
-                force.f_W = weight * body.inertia.mass;
-            }
+            force.f_W = weight * body.weight_mass();
         }
         for (force, p) in self.forces.iter_mut().zip(&kin.p_WBcm) {
             force.m_Wo_W = p.cross(force.f_W);
@@ -65,14 +63,14 @@ impl Derivatives {
         for (i, body) in model.bodies().iter().enumerate() {
             let p = kin.p_WBcm[i];
             let mut f = SpatialForce::ZERO;
-            if body.gravity {
-                f.m_Wo_W = s.moves[i].at(p).cross(g) * (h * body.inertia.mass);
+            if body.gravity != 0.0 {
+                f.m_Wo_W = s.moves[i].at(p).cross(g) * (h * body.weight_mass());
                 if let Some(dm) = change.mass.get(i) {
-                    f += SpatialForce::at(p, g * (h * dm), Vec3::ZERO);
+                    f += SpatialForce::at(p, g * (h * body.gravity * dm), Vec3::ZERO);
                 }
                 if !change.com.is_empty() {
                     let dp = kin.X_WB[i].rotation.rotate(vec3(&change.com, 3 * i));
-                    f.m_Wo_W += dp.cross(g * (h * body.inertia.mass));
+                    f.m_Wo_W += dp.cross(g * (h * body.weight_mass()));
                 }
             }
             if !change.wrench.is_empty() {
@@ -107,9 +105,9 @@ impl Derivatives {
         let g = Vec3::from(self.constants.gravity);
         for (i, body) in model.bodies().iter().enumerate() {
             let (p, by) = (kin.p_WBcm[i], s.moves[i]);
-            if body.gravity {
-                out.mass[i] += by.at(p).dot(g) * h;
-                let y = g.cross(by.w_W) * (h * body.inertia.mass);
+            if body.gravity != 0.0 {
+                out.mass[i] += by.at(p).dot(g) * (h * body.gravity);
+                let y = g.cross(by.w_W) * (h * body.weight_mass());
                 s.dF[i] += SpatialForce::at(p, y, Vec3::ZERO);
                 add3(&mut out.com, 3 * i, kin.X_WB[i].rotation.inverse().rotate(y));
             }

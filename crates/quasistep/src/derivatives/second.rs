@@ -313,9 +313,7 @@ impl Second {
         let Constants { gravity, wrenches, .. } = &d.constants;
         let g = Vec3::from(*gravity);
         let bodies = system.model.bodies().iter().enumerate();
-        let weights = bodies
-            .filter(|(_, body)| body.gravity && body.inertia.mass > 0.0)
-            .map(|(i, body)| (i, kin.p_WBcm[i], g * body.inertia.mass));
+        let weights = bodies.map(|(i, body)| (i, kin.p_WBcm[i], g * body.weight_mass()));
         for (body, p, force) in weights.chain(wrenches.iter().copied()) {
             if force == Vec3::ZERO {
                 continue;

@@ -13,12 +13,13 @@ impl SupportAt {
         self.load.per_mass > 0.0 && system.model.body(self.body).parent != WORLD
     }
 
-    /// Bodies whose weight is part of the load.
-    fn carried<'a>(&'a self, system: &'a System) -> impl Iterator<Item = usize> + 'a {
-        let model = &system.model;
-        let weighs = |b: &usize| model.body(*b).gravity && model.is_carried(*b, self.body);
-        let any = self.load.per_mass > 0.0;
-        (self.body..model.n_bodies()).filter(move |b| any && weighs(b))
+    /// Bodies whose weight is part of the load, and the derivative of the load by their mass, in
+    /// N/kg.
+    fn carried<'a>(&'a self, system: &'a System) -> impl Iterator<Item = (usize, f64)> + 'a {
+        let (model, per_mass) = (&system.model, self.load.per_mass);
+        let carried = (self.body..model.n_bodies()).filter(|b| model.is_carried(*b, self.body));
+        let shares = carried.map(move |b| (b, per_mass * model.body(b).gravity));
+        shares.filter(|(_, by_mass)| *by_mass != 0.0)
     }
 }
 
@@ -59,8 +60,9 @@ impl Derivatives {
         }
         for support in supports.iter() {
             let given = |k: usize| change.support.get(3 * support.body + k).copied().unwrap_or(0.0);
-            let masses = support.carried(system).filter_map(|b| change.mass.get(b));
-            let of_mass = support.load.per_mass * masses.sum::<f64>();
+            let of_mass = (support.carried(system))
+                .filter_map(|(b, by_mass)| Some(by_mass * change.mass.get(b)?))
+                .sum::<f64>();
             let of_turn = support.load.by_turn.dot(s.moves[support.body].w_W);
             let dN = given(1) + of_mass + of_turn;
             s.forces[support.own] -= h * (given(0) * support.load.load + support.mu * dN);
@@ -81,8 +83,8 @@ impl Derivatives {
             let first = 3 * support.body;
             out.support[first] += by * support.load.load;
             out.support[first + 1] += by * support.mu;
-            for b in support.carried(system) {
-                out.mass[b] += by * support.mu * support.load.per_mass;
+            for (b, by_mass) in support.carried(system) {
+                out.mass[b] += by * support.mu * by_mass;
             }
             s.dF[support.body].m_Wo_W += support.load.by_turn * (by * support.mu);
         }

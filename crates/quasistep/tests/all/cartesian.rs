@@ -217,7 +217,7 @@ impl Arm {
                     inertia,
                     limits: None,
                     mimic: None,
-                    gravity: true,
+                    gravity: 1.0,
                 })
                 .unwrap();
             roles.push(if k == 0 && self.prescribed {

@@ -173,7 +173,7 @@ fn arm_and_door() -> System {
                 },
                 limits: None,
                 mimic,
-                gravity: true,
+                gravity: 0.8,
             })
             .unwrap()
     };

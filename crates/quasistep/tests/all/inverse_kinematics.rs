@@ -53,7 +53,7 @@ fn arm(joints: &[(Vec3, Vec3, f64)], tip: Vec3, size: f64, obstacles: &[(Vec3, f
                 inertia: BodyInertia::default(),
                 limits: Some([-limit, *limit]),
                 mimic: None,
-                gravity: false,
+                gravity: 0.0,
             })
             .unwrap();
         roles.push(Role::Actuated(Actuator {

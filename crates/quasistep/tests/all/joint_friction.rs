@@ -141,7 +141,7 @@ fn a_follower_resists_its_leader() {
             inertia: BodyInertia::default(),
             limits: None,
             mimic,
-            gravity: true,
+            gravity: 1.0,
         };
         builder.add_body(def).unwrap()
     };

@@ -251,7 +251,7 @@ fn a_support_that_is_none_is_refused() {
                 inertia: BodyInertia::default(),
                 limits: None,
                 mimic: None,
-                gravity: true,
+                gravity: 1.0,
             })
             .unwrap();
         let support = Some(Support { friction, load, spin_radius });
@@ -320,7 +320,7 @@ fn rebuilt(system: &System, change: &InputChange, e: f64) -> System {
             inertia: body.inertia,
             limits: None,
             mimic: None,
-            gravity: true,
+            gravity: 1.0,
         };
         builder.add_body(def).unwrap();
         builder.set_resistance(k, body.resistance.clone()).unwrap();

@@ -47,7 +47,7 @@ pub fn def(name: &str, parent: usize, joint: JointKind) -> BodyDef {
         inertia: BodyInertia::default(),
         limits: None,
         mimic: None,
-        gravity: true,
+        gravity: 1.0,
     }
 }
 
@@ -73,7 +73,7 @@ pub fn everything(seed: u64) -> Model {
         let index = builder.n_bodies();
         let inertia = s.inertia();
         // one body in five without gravity
-        let gravity = index % 5 != 3;
+        let gravity = [1.0, 0.4, 1.0, 0.0, -0.5][index % 5];
         let name = format!("b{index}");
         let X_PF = s.pose();
         let body = BodyDef { X_PF, inertia, mimic, gravity, ..def(&name, parent, joint) };

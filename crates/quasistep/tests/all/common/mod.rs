@@ -169,7 +169,7 @@ fn define(name: &str, parent: usize, joint: JointKind, inertia: BodyInertia) -> 
         inertia,
         limits: None,
         mimic: None,
-        gravity: true,
+        gravity: 1.0,
     }
 }
 
