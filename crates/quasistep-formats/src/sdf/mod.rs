@@ -34,7 +34,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
     // a world without models, as a file of lights alone is: a scene in which nothing is
     if model.is_world && model.models.is_empty() && model.links.is_empty() {
         let Library { warnings, gravity, .. } = library;
-        return Ok(Description { warnings, gravity, ..Description::default() });
+        return Ok(Description { gravity, warnings, ..Description::default() });
     }
     let mut mechanism = Mechanism::new(path);
     // no prefix: the scene gives the model its name
