@@ -110,7 +110,7 @@ pub struct Options {
     pub open_anywhere: bool,
 }
 
-/// Reads a file of the given format. Names are as they are [shown](quasistep_math::shown).
+/// Reads a file of the given format. Names are as they are [`shown`].
 ///
 /// # Errors
 ///
