@@ -1,6 +1,7 @@
 //! Driver for friction programs: the order of methods, their starting points, and the check of
 //! their solutions.
 
+use crate::contact::Contact;
 use crate::islands::Islands;
 use crate::jam::{self, Found, Search};
 use crate::law::{Drift, Law};
@@ -231,6 +232,13 @@ impl CoulombSolver {
         similar: CoulombWarm<'_>,
         out: &mut CoulombSolution,
     ) -> bool {
+        // what slid in the similar solution hardly rests in this one
+        let slides = |contact: &Contact| {
+            similar.u[contact.rows()].iter().skip(1).any(|u| u.abs() > self.law.rest_speed)
+        };
+        if p.contacts.iter().any(slides) {
+            return false;
+        }
         self.rest.clear();
         self.rest.resize(p.n(), 0.0);
         self.budget.spend(2 * p.relaxation().J.len() as u64);
