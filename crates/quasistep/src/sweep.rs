@@ -216,9 +216,8 @@ impl Sweep {
         report: &StepReport,
         params: &StepParams,
     ) -> Option<Breach> {
-        // forces below this are within the certificate's tolerance
-        let largest = report.contacts.iter().fold(1.0_f64, |m, c| m.max(c.normal_force));
-        let none = Certificate::RELATIVE_TOLERANCE * largest;
+        // the forces of the step sum to zero up to this
+        let none = Certificate::RELATIVE_TOLERANCE * report.certificate.force_scale;
         let lifts = matches!(report.method, StepMethod::Convex(_));
         let pair = |c: &ContactReport| (c.geom_a, c.geom_b);
         for contacts in report.contacts.chunk_by(|x, y| pair(x) == pair(y)) {
