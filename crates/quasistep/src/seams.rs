@@ -151,9 +151,12 @@ impl Placed<'_> {
     /// plane of `x`'s contact: the most similar normal of a face of `x`'s shape through that point
     /// that has both shapes behind it.
     fn normal_of_both(&self, narrow: &mut NarrowPhase, x: &Side, y: &Side) -> Option<Vec3> {
+        if x.other == y.other || x.phi.max(y.phi) >= 0.0 {
+            return None;
+        }
         let [X, Y] = [x, y].map(|s| s.other as usize);
         let level = self.level(x.own as usize, X, Y);
-        if x.other == y.other || x.phi.max(y.phi) >= -level {
+        if x.phi.max(y.phi) >= -level {
             return None;
         }
         let next = self.move_together(X, Y) || self.boxes[X].near(&self.boxes[Y], level);
