@@ -10,9 +10,7 @@
 
 use crate::distance::{ContactPoint, Distance, flip_distance, flip_point};
 use crate::narrow_phase::NarrowPhase;
-use crate::patch::FLAT;
 use crate::shape::{Pair, Shape};
-use crate::way_out::for_each_face;
 use quasistep_math::{Pose, Vec3};
 use std::cmp::Ordering;
 
@@ -123,14 +121,8 @@ impl NarrowPhase {
         out: &mut Vec<ContactPoint>,
     ) -> bool {
         // use the face's own normal, exact to the last digit, for patches and derivatives
-        let mut normal = None;
-        for_each_face(a, |n| {
-            let n = X_WA.rotation.rotate(n);
-            if normal.is_none() && n.dot(n_AB_W) >= FLAT {
-                normal = Some(n);
-            }
-        });
-        let Some(n) = normal else { return false };
+        let normal = a.face_along(X_WA.rotation.inverse().rotate(n_AB_W));
+        let Some(n) = normal.map(|n| X_WA.rotation.rotate(n)) else { return false };
         let pair = Pair { a, X_WA, b, X_WB };
         if is_exchanged(a, X_WA, b, X_WB) {
             let start = out.len();

@@ -168,7 +168,8 @@ impl Clipper {
             let there = self.polygon[(k + 1) % n];
             let g = there.p.dot(side) - offset;
             if (h <= SAME) != (g <= SAME) {
-                let p = here.p + (there.p - here.p) * (h / (h - g));
+                // a corner that is kept although it is outside, by rounding, is its own crossing
+                let p = here.p + (there.p - here.p) * (h / (h - g)).clamp(0.0, 1.0);
                 // the new corner is numbered by the edge and the cutting side; where the polygon
                 // leaves, its next edge is the side
                 let id = 0x10000 | (here.edge & 0x3ff) << 6 | (side_id & 0x3f);

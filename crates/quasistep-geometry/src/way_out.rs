@@ -14,6 +14,7 @@
 
 use crate::distance::{ContactPoint, Distance};
 use crate::narrow_phase::NarrowPhase;
+use crate::patch::FLAT;
 use crate::shape::{Pair, Shape};
 use quasistep_math::{Pose, Vec3};
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -108,7 +109,7 @@ impl NarrowPhase {
         // faces of both shapes, sorted by the shift that their own plane requires
         let mut faces: Vec<(f64, Vec3)> = Vec::new();
         for (sign, shape, X) in [(1.0, pair.a, pair.X_WA), (-1.0, pair.b, pair.X_WB)] {
-            for_each_face(shape, |normal| {
+            shape.for_each_face(|normal| {
                 let n = X.rotation.rotate(normal) * sign;
                 let way = shadow(n);
                 if way.norm() > SAME_WAY {
@@ -161,7 +162,7 @@ impl Pair<'_> {
         let phi = self.separation(n);
         let mut has_face = false;
         let X = self.X_WA;
-        for_each_face(self.a, |m| has_face |= X.rotation.rotate(m).cross(n).max_abs() <= 1e-9);
+        self.a.for_each_face(|m| has_face |= X.rotation.rotate(m).cross(n).max_abs() <= 1e-9);
         if has_face {
             p_WCb += n * (lowest(self.b, self.X_WB, n) - p_WCb.dot(n));
             p_WCa = p_WCb - n * phi;
@@ -179,21 +180,36 @@ fn lowest(shape: &Shape, X: &Pose, n: Vec3) -> f64 {
     X.transform_point(p).dot(n)
 }
 
-/// Calls `offer` with the outward unit normal of each flat face, in the shape's frame.
-pub(crate) fn for_each_face(shape: &Shape, mut offer: impl FnMut(Vec3)) {
-    let mut both = |axis: Vec3| {
-        offer(axis);
-        offer(-axis);
-    };
-    match shape {
-        Shape::Box { .. } => Vec3::AXES.into_iter().for_each(both),
-        Shape::Cylinder { .. } => both(Vec3::Z),
-        Shape::Polytope(polytope) => polytope.faces().iter().for_each(|f| offer(f.normal())),
-        Shape::Sphere { .. }
-        | Shape::Capsule { .. }
-        | Shape::Ellipsoid { .. }
-        | Shape::HalfSpace
-        | Shape::Cloud(_) => {}
+impl Shape {
+    /// The outward unit normal of a flat face along the unit vector `n`, up to an angle of 1.4e-5
+    /// rad, in the shape's frame. `None` if there is no such face. A half-space has none.
+    pub fn face_along(&self, n: Vec3) -> Option<Vec3> {
+        let mut found = None;
+        self.for_each_face(|normal| {
+            if found.is_none() && normal.dot(n) >= FLAT {
+                found = Some(normal);
+            }
+        });
+        found
+    }
+
+    /// Calls `offer` with the outward unit normal of each flat face, in the shape's frame. A
+    /// half-space has none.
+    pub fn for_each_face(&self, mut offer: impl FnMut(Vec3)) {
+        let mut both = |axis: Vec3| {
+            offer(axis);
+            offer(-axis);
+        };
+        match self {
+            Self::Box { .. } => Vec3::AXES.into_iter().for_each(both),
+            Self::Cylinder { .. } => both(Vec3::Z),
+            Self::Polytope(polytope) => polytope.faces().iter().for_each(|f| offer(f.normal())),
+            Self::Sphere { .. }
+            | Self::Capsule { .. }
+            | Self::Ellipsoid { .. }
+            | Self::HalfSpace
+            | Self::Cloud(_) => {}
+        }
     }
 }
 

@@ -88,7 +88,7 @@ pub fn step_as(error: &StepError, sentence: &str) -> PyErr {
         StepError::Constraints { names, .. } => {
             exception("ConstraintError", sentence, |d| d.set_item("names", names))
         }
-        StepError::Overlap { pair, time, size } => exception("OverlapError", sentence, |d| {
+        StepError::Overlap { pair, time, size, .. } => exception("OverlapError", sentence, |d| {
             d.set_item("pair", (pair.a.as_str(), pair.b.as_str(), pair.depth))?;
             d.set_item("time", time)?;
             d.set_item("size", size)

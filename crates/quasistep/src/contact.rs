@@ -26,7 +26,7 @@ use crate::foundation::Bed;
 use crate::friction::Friction;
 use crate::params::TangentAxes;
 use crate::report::{ContactMode, ContactReport, StepReport};
-use crate::scan::{NearPoint, Scan};
+use crate::scan::{NearPoint, PointKind, Scan};
 use crate::system::System;
 use quasistep_math::Vec3;
 use std::ops::Range;
@@ -210,13 +210,15 @@ impl ContactRows {
             let is_flat = |p: &NearPoint| (p.point.n_AB_W - n).max_abs() <= FLAT;
             let is_flat = pair.len() > 1 && pair.iter().all(is_flat);
             let edges = if axes == TangentAxes::Normal { cone.edges() } else { None };
-            if with_beds
-                && is_flat
-                && friction.foundation > 0.0
-                && let Some(bed) = Bed::new(pair, at)
-            {
-                self.push_bed(system, scan, pair, friction, bed, edges);
-                continue;
+            if with_beds && is_flat && friction.foundation > 0.0 {
+                if let Some(bed) = Bed::new(pair, at) {
+                    self.push_bed(system, scan, pair, friction, bed, edges);
+                    continue;
+                }
+                // a line at a seam carries nothing: the neighbour's area does
+                if pair[0].kind == PointKind::Seam {
+                    continue;
+                }
             }
             let is_area =
                 cone == Cone::Round && friction.is_of_area() && is_flat && is_spread(pair);

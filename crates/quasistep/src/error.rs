@@ -118,8 +118,10 @@ pub enum StepError {
         pair: PairDepth,
         /// Time from the start of the step, in s.
         time: f64,
-        /// Largest step that would be valid, in s; 0 if none.
+        /// Largest step that would be valid, in s; 0 if none is known.
         size: f64,
+        /// Substeps taken; 0 if they are disabled.
+        substeps: u32,
     },
     /// The solver stopped early, or its solution did not pass the certificate.
     NotSolved {
@@ -213,7 +215,9 @@ impl fmt::Display for StepError {
                     quoted(names)
                 )
             }
-            Self::Overlap { pair, time, size } => overlap(f, pair, *time, *size),
+            Self::Overlap { pair, time, size, substeps } => {
+                overlap(f, pair, *time, *size, *substeps)
+            }
             Self::NotSolved { iterations, why } => {
                 write!(f, "contact problem not solved after {iterations} iterations ({why})")
             }
@@ -241,7 +245,13 @@ fn undecided(f: &mut fmt::Formatter<'_>, tried: &str, limited: bool) -> fmt::Res
 
 /// A pair that would overlap at a time (s) of the step; `size` is the step size (s) that helps, if
 /// any.
-fn overlap(f: &mut fmt::Formatter<'_>, pair: &PairDepth, time: f64, size: f64) -> fmt::Result {
+fn overlap(
+    f: &mut fmt::Formatter<'_>,
+    pair: &PairDepth,
+    time: f64,
+    size: f64,
+    substeps: u32,
+) -> fmt::Result {
     let PairDepth { a, b, depth } = pair;
     if *depth >= 0.0 {
         write!(f, "`{a}` and `{b}` would overlap {depth:.2e} m deep")?;
@@ -249,10 +259,17 @@ fn overlap(f: &mut fmt::Formatter<'_>, pair: &PairDepth, time: f64, size: f64) -
         write!(f, "`{a}` and `{b}` would push each other over a gap of {:.2e} m", -depth)?;
     }
     write!(f, " {time:.3e} s into the step; ")?;
-    if size > 0.0 {
-        write!(f, "take steps of {size:.2e} s or less, or allow `step.substeps`")
-    } else {
-        write!(f, "no smaller step helps: allow a larger `step.max_overlap`")
+    match (size > 0.0, substeps) {
+        (true, 0) => write!(f, "take steps of {size:.2e} s or less, or allow `step.substeps`"),
+        (true, n) => write!(
+            f,
+            "{n} substeps are not enough: take steps of {size:.2e} s or less, or allow a larger \
+             `step.max_overlap`"
+        ),
+        (false, 0) => {
+            write!(f, "no smaller step helps: allow `step.substeps` or a larger `step.max_overlap`")
+        }
+        (false, _) => write!(f, "no smaller step helps: allow a larger `step.max_overlap`"),
     }
 }
 

@@ -55,7 +55,8 @@ impl Bed {
     /// area.
     pub fn new(corners: &[NearPoint], first: usize) -> Option<Self> {
         let n = corners.len();
-        if n < 3 || corners.iter().any(|c| c.kind != PointKind::Patch) {
+        let is_patch = |c: &NearPoint| matches!(c.kind, PointKind::Patch | PointKind::Seam);
+        if n < 3 || !corners.iter().all(is_patch) {
             return None;
         }
         let normal = corners[0].point.n_AB_W;

@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::report::ContactReport;
-use crate::seams::{self, Cut, Side};
+use crate::seams::{self, Cut, Placed, Side};
 use crate::system::System;
 use crate::timer::{Stage, Timer};
 use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase, Shape};
@@ -57,6 +57,18 @@ pub(crate) enum PointKind {
         /// Point at which the witness points meet, in m.
         p_W: Vec3,
     },
+}
+
+/// A contact that a neighbouring shape overrides at a seam.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AtSeam {
+    pair: (u32, u32),
+    /// Distance of the pair, in m, and its normal.
+    phi: f64,
+    n_AB_W: Vec3,
+    /// Pair of the neighbouring shape, and its distance, in m.
+    pub by: (u32, u32),
+    pub phi_by: f64,
 }
 
 /// Contact points of a pair at its first contact, each in the frame of the geom that carries it.
@@ -133,9 +145,8 @@ pub(crate) struct Scan {
     sides: Vec<Side>,
     marked: Vec<(u32, u32)>,
     cuts: Vec<Cut>,
-    /// Pairs whose contact a neighbouring shape overrides, ascending, with their distance (m) and
-    /// its normal.
-    at_seams: Vec<((u32, u32), (f64, Vec3))>,
+    /// Pairs whose contact a neighbouring shape overrides, ascending.
+    at_seams: Vec<AtSeam>,
 }
 
 impl Scan {
@@ -232,30 +243,34 @@ impl Scan {
         let is_cloud = |geom: u32| matches!(system.geoms[geom as usize].shape, Shape::Cloud(_));
         for near in self.points.chunk_by(|x, y| (x.geom_a, x.geom_b) == (y.geom_a, y.geom_b)) {
             let (a, b) = (near[0].geom_a, near[0].geom_b);
-            let groups = [a, b].map(|geom| system.moves_with[geom as usize]);
-            if groups == [None; 2] || is_cloud(a) || is_cloud(b) {
+            if is_cloud(a) || is_cloud(b) {
                 continue;
             }
-            let ContactPoint { p_WCa, p_WCb, n_AB_W, .. } = nearest_of(near).point;
-            let of_a = groups[0].map(|group| (b, a, group, p_WCa, n_AB_W));
-            let of_b = groups[1].map(|group| (a, b, group, p_WCb, -n_AB_W));
-            let side = |(own, other, group, p_W, n_W)| Side { own, group, other, p_W, n_W };
-            self.sides.extend([of_a, of_b].into_iter().flatten().map(side));
+            let ContactPoint { phi, p_WCa, p_WCb, n_AB_W, .. } = nearest_of(near).point;
+            self.sides.push(Side { own: b, other: a, p_W: p_WCa, n_W: n_AB_W, phi });
+            self.sides.push(Side { own: a, other: b, p_W: p_WCb, n_W: -n_AB_W, phi });
         }
-        let Self { X_WG, narrow, sides, marked, cuts, .. } = self;
-        seams::find_cuts(system, X_WG, narrow, sides, marked, cuts);
+        let Self { X_WG, boxes, narrow, sides, marked, cuts, .. } = self;
+        let world = Placed { system, X_WG, boxes };
+        seams::find_cuts(&world, narrow, sides, marked, cuts);
         for k in 0..self.cuts.len() {
-            let Cut { side, by } = self.cuts[k];
+            let Cut { side, by, n_W } = self.cuts[k];
             let pair = side.pair();
             let range = self.range(pair);
             let nearest = nearest_of(&self.points[range.clone()]).point;
-            self.at_seams.push((pair, (nearest.phi, nearest.n_AB_W)));
+            self.at_seams.push(AtSeam {
+                pair,
+                phi: nearest.phi,
+                n_AB_W: nearest.n_AB_W,
+                by: by.pair(),
+                phi_by: by.phi,
+            });
             let [X, S] = [side.other, side.own].map(|geom| geom as usize);
             let [x, s] = [X, S].map(|geom| (&system.geoms[geom].shape, &self.X_WG[geom]));
             self.patch.clear();
             let (narrow, out) = (&mut self.narrow, &mut self.patch);
             let flip = pair.0 == side.own;
-            let kind = if narrow.contact_patch_over(x.0, x.1, s.0, s.1, by.n_W, self.margin, out) {
+            let kind = if narrow.contact_patch_over(x.0, x.1, s.0, s.1, n_W, self.margin, out) {
                 out.iter_mut().filter(|_| flip).for_each(|point| *point = point.flipped());
                 out.sort_unstable_by_key(|p| p.feature);
                 PointKind::Seam
@@ -263,7 +278,9 @@ impl Scan {
                 let own = self.points[range.clone()].iter().map(|near| near.point);
                 let at = |p: &ContactPoint| if flip { p.p_WCb } else { p.p_WCa };
                 let geoms = [by.other, side.other];
-                out.extend(own.filter(|p| !seams::holds(system, &self.X_WG, narrow, geoms, at(p))));
+                let world = Placed { system, X_WG: &self.X_WG, boxes: &self.boxes };
+                let mut is_inside = |p: &ContactPoint| world.holds(narrow, side.own, geoms, at(p));
+                out.extend(own.filter(|p| !is_inside(p)));
                 PointKind::Patch
             };
             let near = |point| NearPoint { geom_a: pair.0, geom_b: pair.1, point, kind };
@@ -271,10 +288,10 @@ impl Scan {
         }
     }
 
-    /// Distance (m) and normal of a pair whose contact a neighbouring shape overrides.
-    fn at_seam(&self, pair: (u32, u32)) -> Option<(f64, Vec3)> {
-        let known = self.at_seams.binary_search_by_key(&pair, |(pair, _)| *pair);
-        known.ok().map(|k| self.at_seams[k].1)
+    /// The overridden contact of a pair, if there is one.
+    pub fn at_seam(&self, pair: (u32, u32)) -> Option<&AtSeam> {
+        let known = self.at_seams.binary_search_by_key(&pair, |at| at.pair);
+        known.ok().map(|k| &self.at_seams[k])
     }
 
     /// Poses of all bodies at `q`, if this scan was computed at `q`.
@@ -369,7 +386,7 @@ impl Scan {
     /// Signed distance (m) and normal of a pair, if its patch is known here.
     pub fn nearest(&self, pair: (u32, u32)) -> Option<(f64, Vec3)> {
         if let Some(known) = self.at_seam(pair) {
-            return Some(known);
+            return Some((known.phi, known.n_AB_W));
         }
         let range = self.range(pair);
         if range.is_empty() {
@@ -405,7 +422,7 @@ impl Scan {
             (pair(&points[0]), least)
         });
         let mut near = near.peekable();
-        let mut at_seams = self.at_seams.iter().map(|(pair, (phi, _))| (*pair, *phi)).peekable();
+        let mut at_seams = self.at_seams.iter().map(|at| (at.pair, at.phi)).peekable();
         std::iter::from_fn(move || {
             let Some((pair, _)) = at_seams.peek() else { return near.next() };
             match near.peek() {

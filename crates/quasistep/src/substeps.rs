@@ -13,12 +13,15 @@
 //! 3. With carried velocity, impulses depend on the time step, so the substep is solved again with
 //!    a shorter time. A massless part moved by a spring travels as far in any time; if shorter
 //!    times do not help, the travel is limited as in 2.
-//! 4. Rows of the midpoint rule come from the middle of a motion, and may miss an overlap at its
+//! 4. Bodies without velocity may roll or slide along the limit of an overlap, where a motion is
+//!    valid for a small part only. A substep of a hundredth of the remaining time then first opens
+//!    overlaps, by at most `max_overlap`.
+//! 5. Rows of the midpoint rule come from the middle of a motion, and may miss an overlap at its
 //!    start. Euler steps then take the whole step.
 
 use crate::error::{PairDepth, StepError};
 use crate::load::Drive;
-use crate::params::{Integration, StepParams, Substeps};
+use crate::params::{Inertia, Integration, StepParams, Substeps};
 use crate::scan::Meeting;
 use crate::state::State;
 use crate::sweep::Breach;
@@ -34,8 +37,14 @@ const MAX_ROUNDS: usize = 4;
 const MAX_MOTIONS: u32 = 256;
 /// Smallest and largest factor by which a substep with velocity is shortened at once.
 const CUT: [f64; 2] = [0.25, 0.9];
-/// Share of the step below which a shorter time no longer helps a substep with velocity.
+/// Share of the step below which a shorter time no longer helps a substep with velocity. Without
+/// velocity the share of the remaining time of a substep that opens overlaps.
 const SHORT: f64 = 0.01;
+/// Share of a step below which a smaller step is no advice.
+const LEAST: f64 = 1e-3;
+/// A motion without velocity of which less than this share is valid started at the limit of an
+/// overlap.
+const CREEP: f64 = 1.0 / 256.0;
 
 impl System {
     /// Runs stages 1 to 8 of a whole step, in as many substeps as its motion requires. The solution
@@ -57,7 +66,8 @@ impl System {
             return Ok(());
         };
         if params.substeps == Substeps::Never {
-            return Err(self.overlap(&breach, 0.0, params.time_step));
+            let (h, size) = (params.time_step, breach.clear * params.time_step);
+            return Err(self.overlap(&breach, breach.broken * h, (size, h), 0));
         }
         let h = params.time_step;
         let carried = params.formulation.carries_velocity();
@@ -66,16 +76,17 @@ impl System {
         let (mut left, mut size) = (h, h);
         let mut integration = params.integration;
         for _ in 1..MAX_MOTIONS {
+            let may_open = !carried && integration == Integration::Euler;
             if carried && size > SHORT * h {
                 size *= breach.clear.clamp(CUT[0], CUT[1]);
-            } else if breach.clear > 0.0 {
+            } else if breach.clear > 0.0 || may_open && size == left {
                 work.sweep.place(self, &from.q, breach.clear, &mut work.q_next);
                 from.q.clone_from(&work.q_next);
                 if carried {
                     from.v.clone_from(&work.report.v);
                 }
                 left -= breach.clear * size;
-                size = left;
+                size = if breach.clear < CREEP && may_open { SHORT * left } else { left };
                 work.report.substeps += 1;
                 let share = breach.clear;
                 work.parts.push(work.sweep.delta().iter().map(|d| share * d).collect());
@@ -92,7 +103,10 @@ impl System {
             loop {
                 let part = self.command_part(&from, input, left, size);
                 let drive = Drive { q_cmd: part.as_deref().unwrap_or(input.q_cmd), ..*input };
-                let own = StepParams { time_step: size, integration, ..params.clone() };
+                let mut own = StepParams { time_step: size, integration, ..params.clone() };
+                if size < left && !carried {
+                    own.max_recovery_speed = own.max_recovery_speed.max(own.max_overlap / size);
+                }
                 match self.take_joined(&from, &drive, &own, work)? {
                     Some(next) => {
                         breach = next;
@@ -111,7 +125,11 @@ impl System {
                 }
             }
         }
-        Err(self.overlap(&breach, h - left, size))
+        let time = h - left + breach.broken * size;
+        // without inertia bodies go as far in any time
+        let timeless = params.inertia == Inertia::None && !carried;
+        let size = if timeless { 0.0 } else { 0.5 * (h - left) };
+        Err(self.overlap(&breach, time, (size, h), work.report.substeps))
     }
 
     /// Computes one motion with rows for all pairs that it brings together. Returns its first
@@ -143,6 +161,7 @@ impl System {
                     before: trace.before,
                     left: trace.left,
                     size: params.time_step,
+                    max_recovery_speed: params.max_recovery_speed,
                     meetings: work.meetings.clone(),
                 });
             }
@@ -203,15 +222,22 @@ impl System {
         Some(part)
     }
 
-    /// Error for a violation of a motion that began `since` seconds into the step and takes `size`
-    /// seconds.
-    pub(crate) fn overlap(&self, breach: &Breach, since: f64, size: f64) -> StepError {
+    /// Error for a violation of a motion, `time` seconds into a step of size `h`, which is valid up
+    /// to `size`, both in s.
+    pub(crate) fn overlap(
+        &self,
+        breach: &Breach,
+        time: f64,
+        (size, h): (f64, f64),
+        substeps: u32,
+    ) -> StepError {
         let name = |geom: u32| self.model.body(self.geoms[geom as usize].body).name.clone();
         let (a, b) = breach.pair;
         StepError::Overlap {
             pair: PairDepth { a: name(a), b: name(b), depth: -breach.phi },
-            time: since + breach.broken * size,
-            size: breach.clear * size,
+            time,
+            size: if size >= LEAST * h { size } else { 0.0 },
+            substeps,
         }
     }
 }

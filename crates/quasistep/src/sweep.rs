@@ -218,9 +218,8 @@ impl Sweep {
         report: &StepReport,
         params: &StepParams,
     ) -> Option<Breach> {
-        // forces below this are within the certificate's tolerance
-        let largest = report.contacts.iter().fold(1.0_f64, |m, c| m.max(c.normal_force));
-        let none = Certificate::RELATIVE_TOLERANCE * largest;
+        // the forces of the step sum to zero up to this
+        let none = Certificate::RELATIVE_TOLERANCE * report.certificate.force_scale;
         let lifts = matches!(report.method, StepMethod::Convex(_));
         let pair = |c: &ContactReport| (c.geom_a, c.geom_b);
         for contacts in report.contacts.chunk_by(|x, y| pair(x) == pair(y)) {
@@ -330,7 +329,7 @@ impl Sweep {
             let phi_start = from.next_if(|(p, _)| *p == pair).map(|(_, phi)| phi);
             let phi_end = to.next_if(|(p, _)| *p == pair).map(|(_, phi)| phi);
             let phi = [phi_start.unwrap_or(margin), phi_end.unwrap_or(margin)];
-            self.offer(system, [start, end], pair, phi, start.has_points(pair), params);
+            self.offer(system, [start, end], pair, phi, start.is_near(pair), params);
         }
         // pairs far at both ends can meet only if their travels add up to more than twice the
         // margin
@@ -373,10 +372,17 @@ impl Sweep {
         params: &StepParams,
     ) {
         let (i, j) = (a as usize, b as usize);
-        let allowed = self.allowed(system, (a, b), params);
+        let mut allowed = self.allowed(system, (a, b), params);
+        let mut phi_by = f64::INFINITY;
+        // at a seam a shape overlaps both parts as deep as either
+        if let Some(seam) = ends[0].at_seam((a, b)) {
+            allowed = allowed.max(self.allowed(system, seam.by, params));
+            phi_by = seam.phi_by;
+        }
         // An overlap deeper than permitted is checked only at the end: its rows may lead it along a
         // curve that first goes deeper.
         let floor = |phi: f64| {
+            let phi = phi.min(phi_by);
             let deep = phi < -allowed - 2.0 * ROUNDING;
             if deep { 2.0 * phi } else { -allowed - ROUNDING }
         };

@@ -96,7 +96,7 @@ pub(crate) struct GeomSize {
     /// which is unbounded.
     pub reach: f64,
     /// [`Shape::thickness`] of the geom, in m.
-    thickness: f64,
+    pub thickness: f64,
     /// Thickness of the thickest geom of the same body, in m.
     body_thickness: f64,
 }

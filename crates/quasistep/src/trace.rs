@@ -23,6 +23,8 @@ pub(crate) struct Tried {
     /// Remaining time of the step at the start of the motion, and the motion's duration, in s.
     pub left: f64,
     pub size: f64,
+    /// Largest speed at which the motion opens overlaps, in m/s.
+    pub max_recovery_speed: f64,
     /// Pairs that were added to the program.
     pub meetings: Vec<Meeting>,
 }

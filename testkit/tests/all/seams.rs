@@ -122,6 +122,11 @@ fn a_box_passes_seams_as_if_there_were_none() {
         "can",
         "pieces_on_tiles",
         "tilted",
+        "planks",
+        "planks_gap",
+        "drawer",
+        "quarter_turns",
+        "two_files",
     ];
     for file in files {
         for way in ROUND {
@@ -132,10 +137,10 @@ fn a_box_passes_seams_as_if_there_were_none() {
 
 #[test]
 fn whatever_the_step() {
-    for file in ["slabs", "tile_in_plane", "mesh", "tiles", "at_an_angle"] {
+    for file in ["slabs", "tile_in_plane", "mesh", "tiles", "at_an_angle", "planks", "drawer"] {
         for way in ROUND {
             check_pushed(file, way, Some(0.2), 1.0);
-            if file == "slabs" || file == "mesh" {
+            if ["slabs", "mesh", "planks"].contains(&file) {
                 check_pushed(file, way, Some(0.005), 1.0);
             }
         }
@@ -211,15 +216,56 @@ fn a_fingertip_does_not_feel_that_a_part_is_of_two_pieces() {
     }
 }
 
+/// A finger that gives way: its edge overlaps the part, where the seam is another edge that presses
+/// into the finger. A pad presses with the area over each piece.
+#[test]
+fn a_soft_fingertip_does_not_feel_it_either() {
+    for file in ["soft_edge", "pad"] {
+        for way in ROUND {
+            let steps: &[f64] = if way[0] == "dynamic" { &[0.1] } else { &[0.004, 0.02, 0.1] };
+            for step in steps {
+                check_alike(file, &format!("{file}_one_piece"), way, *step);
+            }
+        }
+    }
+}
+
+/// The box is pressed against the wall while it slides along it.
+#[test]
+fn a_box_slides_along_a_wall_of_blocks_as_along_one() {
+    for way in ROUND {
+        for step in [0.005, 0.02, 0.2] {
+            check_alike("along_a_wall", "along_a_wall_one_block", way, step);
+        }
+    }
+}
+
+/// A slab that is 1 mm lower: the box goes on and ends up on it.
+#[test]
+fn a_step_down_is_no_obstacle() {
+    for way in [ROUND[1], ROUND[3]] {
+        for step in [0.005, 0.02, 0.2] {
+            let run = run("step_down", way, Some(step));
+            assert!(is_near(run.end.x, 0.248), "{way:?} {step}: {:?}", run.end);
+            let most = run.pushes.iter().copied().fold(0.0, f64::max);
+            assert!(most < 1.05 * 0.4 * 9.81 + 0.15, "{way:?} {step}: {most} N");
+        }
+    }
+}
+
 /// A slab that is 1 mm higher. Without inertia the box tips over its edge; with inertia it climbs.
 #[test]
 fn a_curb_stops_a_box() {
     let tips = run("curb", ["exact", "none", "round"], None);
     assert!(matches!(tips.error, Some(StepError::Unsupported { .. })), "{:?}", tips.error);
     assert!(tips.end.x < -0.09, "{:?}", tips.end);
-    let climbs = run("curb", ["exact", "mass", "round"], None);
-    let most = climbs.pushes.iter().copied().fold(0.0, f64::max);
-    assert!(most > 8.0, "{most} N");
+    for file in ["curb", "curb_of_planks", "curb_of_a_large_floor"] {
+        for step in [0.005, 0.02, 0.2] {
+            let climbs = run(file, ["exact", "mass", "round"], Some(step));
+            let most = climbs.pushes.iter().copied().fold(0.0, f64::max);
+            assert!(most > 8.0, "{file} {step}: {most} N");
+        }
+    }
 }
 
 /// The wall is at x = 0. In 3 s the spring of 2000 N/m is compressed by 0.35 m.

@@ -58,7 +58,7 @@ fn a_finger_pushes_a_box_at_any_size_of_step() {
             match never.stopped {
                 // any pair that touches may have rows
                 None => {}
-                Some(StepError::Overlap { ref pair, time, size }) => {
+                Some(StepError::Overlap { ref pair, time, size, .. }) => {
                     assert!(time > 0.0 && size > 0.0 && !pair.a.is_empty(), "{what}");
                 }
                 Some(other) => panic!("{what}: {other}"),

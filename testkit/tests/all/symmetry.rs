@@ -4,6 +4,7 @@
 
 use quasistep::Cone;
 use quasistep_math::{Quat, Vec3};
+use quasistep_scene::Scene;
 use std::ops::ControlFlow;
 use testkit::scene;
 use testkit::still_worlds::{FORMULATIONS, still_world};
@@ -134,4 +135,22 @@ fn shipped_scenes_move_alike_however_they_are_told() {
         }
     }
     assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Contacts that push across a gap take substeps, however small their forces are in newtons: here
+/// 1e-9 of those in the scene, below 1e-7 N.
+#[test]
+fn bodies_of_a_microgram_fall_as_those_of_a_kilogram() {
+    let path = testkit::root().join("testkit/tests/symmetry/falling.yml");
+    let scene = Scene::load_with(&path, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let mut inputs = Vec::new();
+    scene.run(None, &mut |step| {
+        inputs.push(step.input.clone());
+        ControlFlow::Continue(())
+    });
+    let world = World::new(&scene.system, &scene.start, &scene.params, &inputs);
+    let (told, light) = (world.run(None), world.run(Some(Change::Masses(1e-9))));
+    assert_eq!([told.poses.len(), light.poses.len()], [20; 2], "{:?}", light.stopped);
+    let (worst, step) = told.difference(&light, SAME);
+    assert_eq!(step, None, "{worst}");
 }

@@ -490,3 +490,21 @@ fn points_of_a_rim_go_with_the_body() {
     }
     assert!(seen > 5000 && places.iter().all(Option::is_some), "{seen} {places:?}");
 }
+
+/// Corners on the edge of the reference face, up to rounding.
+#[test]
+fn points_stay_on_both_shapes_where_corners_lie_on_edges() {
+    let mut samples = Samples::new(11);
+    let half = 0.025;
+    for _ in 0..2000 {
+        // corners are a nanometre outside an edge, which is the tolerance of the clipping
+        let off = 1e-9 * (1.0 + samples.between(-1e-3, 1e-3));
+        let turn = Quat::from_axis_angle(Vec3::X, samples.between(-1e-10, 1e-10));
+        let X_WB = Pose::new(turn, Vec3::new(2.0 * half, off, 0.0));
+        let points = patch(&cube(half), &Pose::IDENTITY, &cube(half), &X_WB, 0.01);
+        assert!(points.len() >= 2, "{off} {turn:?}");
+        for p in points {
+            assert!(p.p_WCa.max_abs() < 4.0 * half && p.phi > -1e-3, "{off} {turn:?}: {p:?}");
+        }
+    }
+}

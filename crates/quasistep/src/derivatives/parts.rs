@@ -83,7 +83,11 @@ impl System {
                 })
                 .collect();
             let drive = Drive { q_cmd: &motion.q_cmd, ..*input };
-            let own_params = StepParams { time_step: motion.size, ..params.clone() };
+            let own_params = StepParams {
+                time_step: motion.size,
+                max_recovery_speed: motion.max_recovery_speed,
+                ..params.clone()
+            };
             self.differentiate_motion(&motion.from, &drive, &own_params, Mode::Exact, part)?;
             part.check_joined(self)?;
             part.link = Link {
