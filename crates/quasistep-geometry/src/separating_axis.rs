@@ -13,6 +13,8 @@ use quasistep_math::Vec3;
 pub(crate) const BIAS: f64 = 1e-9;
 /// Sine of the angle below which edges count as parallel; face normals cover that case.
 const PARALLEL: f64 = 1e-9;
+/// Rounding error of the common normal of two edges, times the sine of the angle between them.
+const NORMAL_ROUNDING: f64 = 8.0 * f64::EPSILON;
 /// Rounding error of a separation, relative to its terms.
 const ROUNDING: f64 = 1e-12;
 
@@ -190,8 +192,8 @@ fn cross_circle(a: &Core, b: &Core, i: usize, j: usize) -> bool {
 }
 
 /// Separation (m) along the common normal of two edges that make a face of the Minkowski
-/// difference, and that normal. `None` if they are parallel, or if the separation is below `least`
-/// up to rounding.
+/// difference, and that normal. `None` if they are parallel up to rounding, or if the separation is
+/// below `least` up to rounding.
 pub(crate) fn edge_axis(a: &Core, b: &Core, i: usize, j: usize, least: f64) -> Option<(f64, Vec3)> {
     let [pa, qa] = a.edges()[i].vertices.map(|k| a.point(k));
     let [pb, qb] = b.edges()[j].vertices.map(|k| b.point(k));
@@ -205,9 +207,14 @@ pub(crate) fn edge_axis(a: &Core, b: &Core, i: usize, j: usize, least: f64) -> O
     if cross.dot(apart) < square.sqrt() * (least - ROUNDING * (apart.max_abs() + least.abs())) {
         return None;
     }
-    if square <= PARALLEL * PARALLEL * da.norm_squared() * db.norm_squared() {
+    let lengths = da.norm_squared() * db.norm_squared();
+    if square <= PARALLEL * PARALLEL * lengths {
         return None;
     }
     let normal = cross.try_normalize()?;
-    Some((normal.dot(apart), normal))
+    let separation = normal.dot(apart);
+    // the normal of edges at a small angle has few digits
+    let error = NORMAL_ROUNDING * (lengths / square).sqrt() * apart.max_abs();
+    (separation - error >= least - ROUNDING * (apart.max_abs() + least.abs()))
+        .then_some((separation, normal))
 }

@@ -508,3 +508,37 @@ fn points_stay_on_both_shapes_where_corners_lie_on_edges() {
         }
     }
 }
+
+/// Edges that are parallel up to rounding: their common normal has few digits.
+#[test]
+fn boxes_that_lie_on_one_another_touch_whatever_the_rounding_of_their_turn() {
+    let plank = Shape::Box { half: [0.5, 0.5, 0.05] };
+    let cube = Shape::Box { half: [0.1, 0.1, 0.05] };
+    let X_WA = Pose::new(
+        Quat::new(1.0, 1.0571033953448638e-18, -4.144523192084313e-18, 6.69297821471401e-20),
+        Vec3::new(0.5, 9.394676802119252e-21, -0.05),
+    );
+    let X_WB = Pose::new(
+        Quat::new(1.0, -7.471959059466629e-18, -1.3795100088457948e-17, -1.5706609888441471e-9),
+        Vec3::new(0.16478799999999996, -4.921822815059441e-10, 0.05),
+    );
+    assert_eq!(patch(&plank, &X_WA, &cube, &X_WB, 0.02).len(), 4);
+    let mut samples = Samples::new(12);
+    for k in 0..20000 {
+        let small = |samples: &mut Samples, size: f64| size * samples.between(-1.0, 1.0);
+        let turn = 10_f64.powf(samples.between(-12.0, -6.0));
+        let q = |samples: &mut Samples, z: f64| {
+            Quat::new(1.0, small(samples, 2e-17), small(samples, 2e-17), z)
+        };
+        let z = small(&mut samples, turn);
+        let X_WA = Pose::new(q(&mut samples, 0.0), Vec3::new(0.5, 0.0, -0.05));
+        let at = Vec3::new(
+            samples.between(0.1, 0.9),
+            small(&mut samples, 1e-9),
+            0.05 + small(&mut samples, 1e-17),
+        );
+        let X_WB = Pose::new(q(&mut samples, z), at);
+        let points = patch(&plank, &X_WA, &cube, &X_WB, 0.02);
+        assert_eq!(points.len(), 4, "{k}: {X_WA:?} {X_WB:?}");
+    }
+}
