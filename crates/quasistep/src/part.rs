@@ -2,6 +2,7 @@
 
 use crate::held::{Constraint, ConstraintKind, Held};
 use crate::row::RowKey;
+use crate::state::WarmRow;
 use crate::system::{Geom, System};
 use quasistep_model::{Frame, Model};
 
@@ -41,6 +42,12 @@ impl Places {
                 RowKey::Support { body: at(&self.bodies, body), edge }
             }
         }
+    }
+
+    /// Warm-start rows of the part among those of the whole system.
+    pub fn rows(&self, rows: &[WarmRow]) -> Vec<WarmRow> {
+        let own = |row: &WarmRow| Some(WarmRow { key: self.key_in_part(row.key)?, ..*row });
+        rows.iter().filter_map(own).collect()
     }
 
     /// Identity in the part of a row of the whole system, if the part has it.

@@ -9,6 +9,7 @@
 //! The other bodies are a [part](crate::part) of the system, with a workspace of its own. Their
 //! results are written into the report of the whole system, which keeps those of resting bodies.
 
+use crate::certificate::Certificate;
 use crate::error::StepError;
 use crate::load::Drive;
 use crate::params::StepParams;
@@ -202,6 +203,29 @@ impl Rest {
         own.wrenches.extend_from_slice(input.wrenches);
     }
 
+    /// Certificate of the resting bodies alone: that of their step, which is their last one again.
+    fn certificate_of(
+        &self,
+        system: &System,
+        rests: &[bool],
+        rows: &[WarmRow],
+        state: &State,
+        time_step: Option<f64>,
+    ) -> Option<Certificate> {
+        let (params, input) = self.last.as_ref()?;
+        let is_fixed = |tree: &usize| self.trees.binary_search(tree).is_err();
+        let keeps = rests.iter().zip(&self.tree).map(|(rests, tree)| *rests || is_fixed(tree));
+        let (own, places) = system.part(&keeps.collect::<Vec<bool>>());
+        let mut work = own.create_workspace();
+        work.warm.last_step = Some(places.rows(rows));
+        work.warm.time_step = time_step;
+        let mut part = Part::new(own, places, &self.tree, Resting::default());
+        part.gather(state, &input.drive());
+        let Part { system, state, input, .. } = &mut part;
+        system.advance_all(state, &input.drive(), params, &mut work).ok()?;
+        Some(work.report.certificate)
+    }
+
     /// Divides the bodies into those that rest and a part that moves. `rows` are those of the next
     /// step's warm start.
     fn divide(
@@ -228,23 +252,14 @@ impl Rest {
         let mut own_work = own.create_workspace();
         own_work.timer.clock = work.timer.clock;
         own_work.convex.settings.threads = work.convex.settings.threads;
-        let own_rows = rows
-            .iter()
-            .filter_map(|row| Some(WarmRow { key: places.key_in_part(row.key)?, ..*row }));
-        own_work.warm.last_step = Some(own_rows.collect());
+        own_work.warm.last_step = Some(places.rows(rows));
         own_work.warm.time_step = time_step;
         // a copy of the whole system has the rows when all wake
         work.warm.time_step = time_step;
-        let resting = Resting::new(system, rests, rows, state, &work.report, &self.tree);
+        let certificate = self.certificate_of(system, &rests, rows, state, time_step);
+        let mut resting = Resting::new(system, rests, rows, state, &work.report, &self.tree);
+        resting.certificate = certificate.unwrap_or(resting.certificate);
         work.awake = Some(Box::new(own_work));
-        self.part = Some(Box::new(Part {
-            tree: places.bodies.iter().map(|body| self.tree[*body]).collect(),
-            system: own,
-            places,
-            state: State::default(),
-            input: StepInput::default(),
-            resting,
-            contacts: Vec::new(),
-        }));
+        self.part = Some(Box::new(Part::new(own, places, &self.tree, resting)));
     }
 }

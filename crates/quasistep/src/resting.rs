@@ -281,6 +281,19 @@ pub(crate) fn put(all: &mut [f64], own: &[f64], places: &[usize]) {
 }
 
 impl Part {
+    /// The part `system` of a whole system in which `tree` names the tree of each body.
+    pub fn new(system: System, places: Places, tree: &[usize], resting: Resting) -> Self {
+        Self {
+            tree: places.bodies.iter().map(|body| tree[*body]).collect(),
+            system,
+            places,
+            state: State::default(),
+            input: StepInput::default(),
+            resting,
+            contacts: Vec::new(),
+        }
+    }
+
     /// Takes state and input of the part's bodies.
     pub fn gather(&mut self, state: &State, input: &Drive<'_>) {
         let Self { places, state: own, input: to, .. } = self;

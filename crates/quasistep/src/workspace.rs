@@ -186,8 +186,7 @@ impl Workspace {
     /// Lets bodies rest, or not (the default). A step then leaves out bodies whose result would have
     /// the bits of the last one: those at rest cost nothing until something comes near them.
     ///
-    /// State, report and warm start are those of all bodies. The certificate is that of the moving
-    /// bodies and of the step before the others came to rest, whichever is worse. Counts and times in
+    /// State, report, certificate and warm start are those of all bodies. Counts and times in
     /// the report are those of the moving bodies. While bodies rest, programs, [`motion`](Self::motion)
     /// and [`poses_at`](Self::poses_at) are not those of the last step, so derivatives of it need a
     /// workspace without rest. Bodies do not rest while the warm start is off.

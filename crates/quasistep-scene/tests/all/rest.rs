@@ -2,7 +2,7 @@
 //! everything.
 
 use crate::common::parse_with;
-use quasistep::{ContactReport, State, StepInput, WarmRow, Wrench};
+use quasistep::{Certificate, ContactReport, State, StepInput, WarmRow, Wrench};
 use quasistep_math::Vec3;
 use quasistep_scene::{RunOptions, Scene};
 use std::fmt::Write;
@@ -50,6 +50,7 @@ struct After {
     effort: Vec<f64>,
     contacts: Vec<ContactReport>,
     rows: Vec<WarmRow>,
+    certificate: Certificate,
 }
 
 /// All steps of a run, each with the number of rows that it solved.
@@ -72,6 +73,7 @@ fn steps(scene: &Scene, rest: bool) -> Vec<(After, usize)> {
             effort: report.effort,
             contacts: report.contacts,
             rows: work.warm_start().rows,
+            certificate: report.certificate,
         };
         all.push((after, report.n_rows));
     }
