@@ -159,7 +159,7 @@ impl Placed<'_> {
         if x.phi.max(y.phi) >= -level {
             return None;
         }
-        let next = self.move_together(X, Y) || self.boxes[X].near(&self.boxes[Y], level);
+        let next = self.move_together(X, Y);
         if !next
             || self.reach(narrow, Y, x.n_W) <= x.p_W.dot(x.n_W) + level
             || !self.holds(narrow, x.own, [y.other, x.other], x.p_W)

@@ -649,8 +649,8 @@ const EXACT: [(&str, [usize; 4]); 23] = [
     ("point_robot", [25, 25, 25, 25]),
     ("pusher_slider", [50, 50, 50, 50]),
     ("pusher_slider_eight", [50, 50, 50, 50]),
-    ("robots/drawer", [30, 48, 5, 40]),
-    ("robots/panda_push", [45, 35, 20, 30]),
+    ("robots/drawer", [30, 50, 5, 40]),
+    ("robots/panda_push", [45, 40, 20, 30]),
     ("robots/peg_in_hole", [1, 30, 4, 0]),
     ("sphere_spin", [50, 50, 50, 50]),
 ];
