@@ -666,6 +666,8 @@ fn check_exact(law: Law) {
         let steps = match name {
             "pile" => 3,
             "four_bar_gripper" => 20,
+            // loads of the box are undetermined in the displaced states before it is pushed
+            "robots/panda_push" => 12,
             _ => 10,
         };
         let case = case(name, steps, least, UNIQUE.contains(&name));
