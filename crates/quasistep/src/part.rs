@@ -1,6 +1,7 @@
 //! The system of some bodies of another system.
 
 use crate::held::{Constraint, ConstraintKind, Held};
+use crate::report::{BodyDrag, ContactReport, JointForce, SupportForce};
 use crate::row::RowKey;
 use crate::state::WarmRow;
 use crate::system::{Geom, System};
@@ -42,6 +43,37 @@ impl Places {
                 RowKey::Support { body: at(&self.bodies, body), edge }
             }
         }
+    }
+
+    /// Index in the whole system of a dof of the part.
+    pub fn dof(&self, dof: u32) -> u32 {
+        self.v[dof as usize] as u32
+    }
+
+    fn body(&self, body: u32) -> u32 {
+        self.bodies[body as usize] as u32
+    }
+
+    /// A contact of the part, with the indices of the whole system.
+    pub fn contact(&self, c: &ContactReport) -> ContactReport {
+        let [geom_a, geom_b] = [c.geom_a, c.geom_b].map(|geom| self.geoms[geom as usize] as u32);
+        let [body_a, body_b] = [c.body_a, c.body_b].map(|body| self.body(body));
+        ContactReport { geom_a, geom_b, body_a, body_b, ..c.clone() }
+    }
+
+    /// A force on a joint of the part, with its dof in the whole system.
+    pub fn force(&self, force: &JointForce) -> JointForce {
+        JointForce { dof: self.dof(force.dof), ..*force }
+    }
+
+    /// A support's force in the part, with its body in the whole system.
+    pub fn support(&self, support: &SupportForce) -> SupportForce {
+        SupportForce { body: self.body(support.body), ..*support }
+    }
+
+    /// The drag of a body of the part, with its index in the whole system.
+    pub fn drag(&self, drag: &BodyDrag) -> BodyDrag {
+        BodyDrag { body: self.body(drag.body), ..*drag }
     }
 
     /// Warm-start rows of the part among those of the whole system.

@@ -9,7 +9,6 @@
 //! The other bodies are a [part](crate::part) of the system, with a workspace of its own. Their
 //! results are written into the report of the whole system, which keeps those of resting bodies.
 
-use crate::certificate::Certificate;
 use crate::error::StepError;
 use crate::load::Drive;
 use crate::params::StepParams;
@@ -98,7 +97,7 @@ impl Rest {
     /// Whether the resting bodies have the inputs of their last step.
     fn stays(&self, part: &Part, state: &State, input: &Drive<'_>, params: &StepParams) -> bool {
         let Some((last_params, last)) = &self.last else { return false };
-        let resting = &part.resting;
+        let (resting, at) = (&part.resting, &part.resting.places);
         let same = |a: &[f64], b: &[f64], at: &[usize]| {
             a == b || a.len() == b.len() && at.iter().all(|k| a.get(*k) == b.get(*k))
         };
@@ -107,11 +106,11 @@ impl Rest {
             wrenches.iter().filter(on).cloned().collect()
         };
         params == last_params
-            && same(&state.q, &self.q, &resting.q)
-            && same(&state.v, &self.v, &resting.v)
-            && same(input.q_cmd, &last.q_cmd, &resting.q_cmd)
-            && same(input.v_cmd, &last.v_cmd, &resting.v_cmd)
-            && same(input.tau, &last.tau, &resting.v)
+            && same(&state.q, &self.q, &at.q)
+            && same(&state.v, &self.v, &at.v)
+            && same(input.q_cmd, &last.q_cmd, &at.q_cmd)
+            && same(input.v_cmd, &last.v_cmd, &at.v_cmd)
+            && same(input.tau, &last.tau, &at.v)
             && loads(input.wrenches) == loads(&last.wrenches)
     }
 
@@ -203,27 +202,32 @@ impl Rest {
         own.wrenches.extend_from_slice(input.wrenches);
     }
 
-    /// Certificate of the resting bodies alone: that of their step, which is their last one again.
-    fn certificate_of(
+    /// The step of the bodies at rest by themselves. `None` if it does not repeat their state and their
+    /// rows to the bit.
+    fn repeat(
         &self,
         system: &System,
-        rests: &[bool],
+        rests: Vec<bool>,
         rows: &[WarmRow],
         state: &State,
         time_step: Option<f64>,
-    ) -> Option<Certificate> {
+    ) -> Option<Resting> {
         let (params, input) = self.last.as_ref()?;
         let is_fixed = |tree: &usize| self.trees.binary_search(tree).is_err();
         let keeps = rests.iter().zip(&self.tree).map(|(rests, tree)| *rests || is_fixed(tree));
         let (own, places) = system.part(&keeps.collect::<Vec<bool>>());
         let mut work = own.create_workspace();
-        work.warm.last_step = Some(places.rows(rows));
+        let rows = places.rows(rows);
+        work.warm.last_step = Some(rows.clone());
         work.warm.time_step = time_step;
         let mut part = Part::new(own, places, &self.tree, Resting::default());
         part.gather(state, &input.drive());
+        let before = part.state.clone();
         let Part { system, state, input, .. } = &mut part;
         system.advance_all(state, &input.drive(), params, &mut work).ok()?;
-        Some(work.report.certificate)
+        let same = (&state.q, &state.v) == (&before.q, &before.v)
+            && work.warm.last_step.as_ref() == Some(&rows);
+        same.then(|| Resting::new(part, &work.scan, &work.report, &rows, rests))
     }
 
     /// Divides the bodies into those that rest and a part that moves. `rows` are those of the next
@@ -242,12 +246,17 @@ impl Rest {
             .filter(|_| self.part.is_some())
             .map_or(work.warm.time_step, |awake| awake.warm.time_step);
         (self.since, self.watches) = (0, false);
-        if !rests.contains(&true) {
+        let some = rests.contains(&true);
+        let resting = some.then(|| self.repeat(system, rests, rows, state, time_step)).flatten();
+        let Some(resting) = resting else {
             (work.warm.last_step, work.warm.time_step) = (Some(rows.to_vec()), time_step);
             self.part = None;
+            if some {
+                self.patience = self.patience.saturating_mul(2);
+            }
             return;
-        }
-        let keeps: Vec<bool> = rests.iter().map(|rests| !rests).collect();
+        };
+        let keeps: Vec<bool> = resting.bodies.iter().map(|rests| !rests).collect();
         let (own, places) = system.part(&keeps);
         let mut own_work = own.create_workspace();
         own_work.timer.clock = work.timer.clock;
@@ -256,9 +265,6 @@ impl Rest {
         own_work.warm.time_step = time_step;
         // a copy of the whole system has the rows when all wake
         work.warm.time_step = time_step;
-        let certificate = self.certificate_of(system, &rests, rows, state, time_step);
-        let mut resting = Resting::new(system, rests, rows, state, &work.report, &self.tree);
-        resting.certificate = certificate.unwrap_or(resting.certificate);
         work.awake = Some(Box::new(own_work));
         self.part = Some(Box::new(Part::new(own, places, &self.tree, resting)));
     }

@@ -6,8 +6,9 @@ use crate::params::StepParams;
 use crate::part::Places;
 use crate::report::{BodyDrag, ContactReport, JointForce, StepReport, SupportForce};
 use crate::row::RowKey;
+use crate::scan::Scan;
 use crate::state::{State, StepInput, WarmRow, Wrench};
-use crate::system::System;
+use crate::system::{Geom, System};
 use quasistep_geometry::Aabb;
 
 /// What a workspace knows of rest.
@@ -62,11 +63,8 @@ pub(crate) struct Part {
 pub(crate) struct Resting {
     /// For each body, whether it rests.
     pub bodies: Vec<bool>,
-    /// Entries of `q`, `v`, `q_cmd` and `v_cmd`.
-    pub q: Vec<usize>,
-    pub v: Vec<usize>,
-    pub q_cmd: Vec<usize>,
-    pub v_cmd: Vec<usize>,
+    /// Where they and the bodies without a dof are in the whole system.
+    pub places: Places,
     pub rows: Vec<WarmRow>,
     pub contacts: Vec<ContactReport>,
     pub limits: Vec<JointForce>,
@@ -188,66 +186,38 @@ pub(crate) fn islands(
 }
 
 impl Resting {
+    /// Results of a step of the resting bodies, which are a part of the whole system. `bodies` marks
+    /// them.
     pub fn new(
-        system: &System,
-        bodies: Vec<bool>,
-        rows: &[WarmRow],
-        state: &State,
+        part: Part,
+        scan: &Scan,
         report: &StepReport,
-        tree: &[usize],
+        rows: &[WarmRow],
+        bodies: Vec<bool>,
     ) -> Self {
-        let rests = |body: &usize| bodies[*body];
-        let of = |body: u32| bodies[body as usize];
-        let of_dof = |dof: u32| bodies[system.body_of_dof[dof as usize]];
-        let own = (0..bodies.len()).filter(rests).map(|body| system.model.body(body));
-        let (mut q_cmd, mut v_cmd) = (Vec::new(), Vec::new());
-        let (mut at_q, mut at_v) = (0, 0);
-        let joints = system.commanded().iter().map(|b| (*b, system.model.body(*b)));
-        let joints = joints.map(|(b, joint)| (bodies[b], joint.q.len(), joint.v.len()));
-        let frames = system.springs.iter().map(|s| (bodies[s.given.frame.body], 7, 6));
-        for (rests, n_q, n_v) in joints.chain(frames) {
-            if rests {
-                q_cmd.extend(at_q..at_q + n_q);
-                v_cmd.extend(at_v..at_v + n_v);
-            }
-            (at_q, at_v) = (at_q + n_q, at_v + n_v);
-        }
-        let contacts = report.contacts.iter().filter(|c| of(c.body_a) || of(c.body_b));
-        let limits = report.limits.iter().filter(|f| of_dof(f.dof));
-        let joint_friction = report.joint_friction.iter().filter(|f| of_dof(f.dof));
-        let acts = |row: &&WarmRow| bodies_of(system, row.key).iter().any(rests);
-        let mut resting = Self {
-            q: own.clone().flat_map(|body| body.q.clone()).collect(),
-            v: own.flat_map(|body| body.v.clone()).collect(),
-            q_cmd,
-            v_cmd,
-            rows: rows.iter().filter(acts).copied().collect(),
-            contacts: contacts.cloned().collect(),
-            limits: limits.copied().collect(),
-            joint_friction: joint_friction.copied().collect(),
-            supports: report.supports.iter().filter(|s| of(s.body)).copied().collect(),
-            saturated: report.saturated.iter().filter(|dof| of_dof(**dof)).copied().collect(),
-            drags: report.drags.iter().filter(|drag| of(drag.body)).copied().collect(),
-            certificate: report.certificate,
-            boxes: Vec::new(),
-            bodies,
-        };
-        resting.find_boxes(system, state, tree);
-        resting
-    }
-
-    fn find_boxes(&mut self, system: &System, state: &State, tree: &[usize]) {
-        let mut kin = system.model.create_kinematics();
-        system.model.kinematics(&state.q, &mut kin);
-        for geom in system.geoms.iter().filter(|geom| self.bodies[geom.body]) {
-            let aabb = geom.shape.aabb(&(kin.X_WB[geom.body] * geom.X_BG));
-            self.boxes.push((aabb, tree[geom.body], f64::NEG_INFINITY));
-        }
-        self.boxes.sort_by(|(a, ..), (b, ..)| a.min.x.total_cmp(&b.min.x));
+        let Part { system, places, tree, .. } = part;
+        let moving = |(_, geom): &(usize, &Geom)| bodies[places.bodies[geom.body]];
+        let geoms = system.geoms.iter().enumerate().filter(moving);
+        let mut boxes: Vec<_> =
+            geoms.map(|(k, geom)| (scan.aabb(k), tree[geom.body], f64::NEG_INFINITY)).collect();
+        boxes.sort_by(|(a, ..), (b, ..)| a.min.x.total_cmp(&b.min.x));
         let mut reach = f64::NEG_INFINITY;
-        for (aabb, _, up_to) in &mut self.boxes {
+        for (aabb, _, up_to) in &mut boxes {
             reach = reach.max(aabb.max.x);
             *up_to = reach;
+        }
+        Self {
+            rows: rows.iter().map(|row| WarmRow { key: places.key(row.key), ..*row }).collect(),
+            contacts: report.contacts.iter().map(|c| places.contact(c)).collect(),
+            limits: report.limits.iter().map(|f| places.force(f)).collect(),
+            joint_friction: report.joint_friction.iter().map(|f| places.force(f)).collect(),
+            supports: report.supports.iter().map(|s| places.support(s)).collect(),
+            saturated: report.saturated.iter().map(|dof| places.dof(*dof)).collect(),
+            drags: report.drags.iter().map(|drag| places.drag(drag)).collect(),
+            certificate: report.certificate,
+            boxes,
+            places,
+            bodies,
         }
     }
 
@@ -343,17 +313,16 @@ impl Part {
         for (k, constraint) in places.constraints.iter().zip(&own.constraints) {
             report.constraints[*k] = *constraint;
         }
-        let dof = |f: &JointForce| JointForce { dof: places.v[f.dof as usize] as u32, ..*f };
-        let body = |body: u32| places.bodies[body as usize] as u32;
         let key = |f: &JointForce| f.dof;
-        merge(&mut report.limits, &resting.limits, own.limits.iter().map(dof), key);
-        let friction = own.joint_friction.iter().map(dof);
+        let limits = own.limits.iter().map(|f| places.force(f));
+        merge(&mut report.limits, &resting.limits, limits, key);
+        let friction = own.joint_friction.iter().map(|f| places.force(f));
         merge(&mut report.joint_friction, &resting.joint_friction, friction, key);
-        let supports = own.supports.iter().map(|s| SupportForce { body: body(s.body), ..*s });
+        let supports = own.supports.iter().map(|s| places.support(s));
         merge(&mut report.supports, &resting.supports, supports, |s| s.body);
-        let saturated = own.saturated.iter().map(|dof| places.v[*dof as usize] as u32);
+        let saturated = own.saturated.iter().map(|dof| places.dof(*dof));
         merge(&mut report.saturated, &resting.saturated, saturated, |dof| *dof);
-        let drags = own.drags.iter().map(|drag| BodyDrag { body: body(drag.body), ..*drag });
+        let drags = own.drags.iter().map(|drag| places.drag(drag));
         merge(&mut report.drags, &resting.drags, drags, |drag| drag.body);
         report.certificate = own.certificate.or_worse(&resting.certificate);
         (report.time, report.time_step) = (own.time, own.time_step);
@@ -372,11 +341,6 @@ impl Part {
     fn scatter_contacts(&mut self, own: &[ContactReport], report: &mut StepReport) {
         let Self { places, resting, contacts, .. } = self;
         let pair = |c: &ContactReport| (c.geom_a, c.geom_b, c.feature);
-        let in_whole = |c: &ContactReport| {
-            let [geom_a, geom_b] = [c.geom_a, c.geom_b].map(|k| places.geoms[k as usize] as u32);
-            let [body_a, body_b] = [c.body_a, c.body_b].map(|k| places.bodies[k as usize] as u32);
-            ContactReport { geom_a, geom_b, body_a, body_b, ..c.clone() }
-        };
         let all = &mut report.contacts;
         let known = |(k, c): (&usize, &ContactReport)| {
             let [a, b] = [c.geom_a, c.geom_b].map(|k| places.geoms[k as usize] as u32);
@@ -387,11 +351,11 @@ impl Part {
             && contacts.iter().zip(own).all(known);
         if same {
             for (k, c) in contacts.iter().zip(own) {
-                all[*k] = in_whole(c);
+                all[*k] = places.contact(c);
             }
             return;
         }
-        merge(all, &resting.contacts, own.iter().map(in_whole), pair);
+        merge(all, &resting.contacts, own.iter().map(|c| places.contact(c)), pair);
         let rests = |c: &ContactReport| {
             [c.body_a, c.body_b].iter().any(|body| resting.bodies[*body as usize])
         };
