@@ -1,7 +1,7 @@
-"""MuJoCo and quasistep on scenes/iiwa_stacking.yml: CPU time of stepping beside accuracy.
+"""MuJoCo, Drake's CENIC and quasistep on scenes/iiwa_stacking.yml: CPU time of stepping beside accuracy.
 
-Both start from the same files. Runs alternate, so that whatever else the machine does falls on
-both; every figure of time is a median over repetitions.
+All start from the same files. Runs alternate, so that whatever else the machine does falls on
+all; every figure of time is a median over repetitions.
 """
 
 from __future__ import annotations
@@ -11,33 +11,45 @@ import json
 import platform
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
+import matplotlib
 import mujoco
 import numpy as np
 from machine import cpu_model, executable, versions
+from matplotlib import pyplot
 from world import Settings, World
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENE = ROOT / "scenes/iiwa_stacking.yml"
 TRUTH = ROOT / "crates/quasistep-reproduce/data/iiwa_stacking/redcube_drake_sap_50us.csv"
 RESULTS = ROOT / "validation/results/stacking.md"
+PICTURE = ROOT / "docs/pictures/stacking_error.svg"
+DRAKE = Path(__file__).resolve().parent / "drake_world.py"
 RED_CUBE = "red_cube/red_cube"
 
 # Cheap settings that keep the cube, about as true as MuJoCo gets. Friction of pyramids, and of
 # cones at the default impratio, creeps until the cube is lost; islands cost some 6 % here.
 ELLIPTIC = {"cone": "elliptic", "impratio": 100, "island": "disable"}
+SPECULATIVE = {**ELLIPTIC, "speculative": "enable"}
+DISCRETE = {**ELLIPTIC, "integrator": "discrete"}
 MUJOCO = [
-    ("MuJoCo, elliptic cone, impratio 100", Settings(0.005, **ELLIPTIC)),
-    ("MuJoCo, elliptic cone, impratio 100", Settings(0.0065, **ELLIPTIC)),
-    ("MuJoCo, elliptic cone, impratio 100", Settings(0.008, **ELLIPTIC)),
-    ("MuJoCo, default cone", Settings(0.002)),
-    ("MuJoCo, default cone", Settings(0.005)),
+    *[("MuJoCo, Euler", Settings(h, **ELLIPTIC)) for h in (0.002, 0.005, 0.0065, 0.008)],
+    *[("MuJoCo, Euler, speculative", Settings(h, **SPECULATIVE)) for h in (0.005, 0.0065)],
+    *[("MuJoCo, discrete", Settings(h, **DISCRETE)) for h in (0.005, 0.01, 0.02, 0.05)],
+    *[("MuJoCo, discrete, speculative", Settings(h, **DISCRETE, speculative="enable")) for h in (0.01, 0.02)],
+    ("MuJoCo, Euler, default cone", Settings(0.002)),
 ]
+# accuracies of Drake's CENIC, and the s between two of the commands that it interpolates
+CENIC = [1e-2, 1e-3, 1e-4, 1e-5]
+CENIC_COMMANDS = 0.005
+CENIC_ROWS = 0.1
 QUASISTEP_STEPS = [0.02, 0.05, 0.1, 0.2, 0.4]
 # m; steps choose their size
 TOLERANCES = [3e-3, 1e-3]
@@ -80,6 +92,29 @@ def mujoco_setup(name: str, world: World, settings: Settings) -> Setup:
         return Run(seen.cpu_s, seen.steps, simulated, np.column_stack([seen.t, seen.q[:, cube]]))
 
     return Setup(name, run)
+
+
+def drake_setup(world: World, accuracy: float) -> Setup:
+    """Drake's CENIC on the scene, in a process of its own."""
+    cube = [world.coordinates.index(f"red_cube.{k}") for k in ("qw", "qx", "qy", "qz", "x", "y", "z")]
+    scene = {
+        **{key: world.data[key] for key in ("start", "coordinates", "drives", "bodies", "duration_s")},
+        "mjcf": world.to_mjcf(Settings(CENIC_COMMANDS)),
+        "commands": world.commands[CENIC_COMMANDS].tolist(),
+        "commands_every_s": CENIC_COMMANDS,
+        "rows_every_s": CENIC_ROWS,
+        "accuracy": accuracy,
+    }
+
+    def run() -> Run:
+        command = [sys.executable, "-B", DRAKE]
+        told = subprocess.run(command, input=json.dumps(scene), check=True, capture_output=True, text=True)
+        seen = json.loads(told.stdout)
+        q = np.array(seen["q"])
+        t = CENIC_ROWS * np.arange(len(q))
+        return Run(seen["cpu_s"], seen["steps"], world.duration, np.column_stack([t, q[:, cube]]))
+
+    return Setup(f"Drake, CENIC, accuracy {accuracy:g}", run)
 
 
 def quasistep_setup(binary: Path, integration: str, key: str, value: float) -> Setup:
@@ -175,20 +210,47 @@ def table(setups: list[Setup], world: World) -> str:
     return "\n".join(lines)
 
 
-def heading(version: str, repetitions: int) -> str:
+def picture(setups: list[Setup], world: World) -> None:
+    """Draws the error over the CPU time of the runs that keep the cube."""
+    truth = np.genfromtxt(TRUTH, delimiter=",", skip_header=1)
+    lines = defaultdict(list)
+    for setup in setups:
+        if is_kept(setup.runs[0].poses, world):
+            name = setup.name.split(", accuracy")[0].split(" mm")[0]
+            name = name[: name.index(", to ")] + ", by tolerance" if ", to " in name else name
+            lines[name].append((median(setup.cpu_ms()), err7(setup.runs[0].poses, truth)))
+    matplotlib.rcParams.update({"svg.hashsalt": "stacking", "svg.fonttype": "none", "font.size": 9})
+    figure, axes = pyplot.subplots(figsize=(7, 4.4), layout="constrained")
+    for name, points in lines.items():
+        ours = name.startswith("quasistep")
+        style = {"linewidth": 2, "marker": "o"} if ours else {"linewidth": 1, "marker": "s", "linestyle": "--"}
+        axes.loglog(*np.array(sorted(points)).T, label=name, markersize=4, **style)
+    axes.set_xlabel("CPU per simulated second (ms)")
+    axes.set_ylabel("err7 over 20 s (Pang21 (13))")
+    axes.set_title("An arm stacks cubes: error against CPU time")
+    axes.grid(visible=True, which="both", alpha=0.2)
+    axes.legend(fontsize=7)
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(PICTURE, metadata={"Date": None})
+    figure.savefig(PICTURE.with_suffix(".png").with_stem("stacking_preview"), dpi=80)
+
+
+def heading(ours: str, repetitions: int) -> str:
     """What was measured, where and when."""
     return f"""\
-## An arm stacks cubes: MuJoCo and quasistep
+## An arm stacks cubes: MuJoCo, Drake's CENIC and quasistep
 
 20 simulated seconds of `scenes/iiwa_stacking.yml`, 69 dofs, one thread. CPU time of stepping and
 setting the commands only; medians of {repetitions} runs, the two engines in turns. err7 is the
 integral error of the red cube's quaternion and position over 20 s against the ground truth,
 Pang21 (13), in which differences below 0.007 mean nothing. "CPU, relative" is against the cheapest
 setting of MuJoCo here that keeps the cube. "to 1 mm" are steps that choose their size by that tolerance, with their mean size
-and the time of all that were tried. `validation/run stacking` makes this table.
+and the time of all that were tried; so are CENIC's. MuJoCo has elliptic cones and impratio 100 (at the default cone the cube is
+lost). Drake has balls of 0.1 mm at the corners of the cubes, as the ground truth has.
+`validation/run stacking` makes this table and [the plot](../../docs/pictures/stacking_error.svg).
 
 - {cpu_model()}, {platform.system()} {platform.machine()}; {date.today().isoformat()}
-- {version}; MuJoCo {mujoco.mj_versionString()}, Python {platform.python_version()}
+- {ours}; MuJoCo {mujoco.mj_versionString()}, Drake {version('drake')}, Python {platform.python_version()}
 """
 
 
@@ -196,7 +258,7 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(
         prog="validation/run stacking",
-        description="MuJoCo and quasistep, interleaved, on the arm that stacks cubes.",
+        description="MuJoCo, Drake's CENIC and quasistep, interleaved, on the arm that stacks cubes.",
         epilog="examples:\n"
         "  validation/run stacking\n"
         "  validation/run stacking --repetitions 9 --quasistep-steps 0.1 0.4\n"
@@ -232,9 +294,10 @@ def main() -> None:
     if arguments.repetitions < 1:
         parser.error("--repetitions: at least 1")
     try:
-        world = World(SCENE, sorted({settings.timestep for _, settings in MUJOCO}))
+        world = World(SCENE, sorted({CENIC_COMMANDS, *(settings.timestep for _, settings in MUJOCO)}))
         binary = executable("step_time")
         theirs = [mujoco_setup(name, world, settings) for name, settings in MUJOCO]
+        theirs += [drake_setup(world, accuracy) for accuracy in CENIC]
         ours = [
             quasistep_setup(binary, integration, key, value)
             for integration in ("euler", "midpoint")
@@ -248,6 +311,7 @@ def main() -> None:
         # what is not captured has been shown
         sys.exit(e.stderr.decode().strip() if e.stderr else f"error: {e.cmd[0]} failed")
     text = f"{heading(versions(), arguments.repetitions)}\n{table(theirs + ours, world)}\n"
+    picture(theirs + ours, world)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(text, encoding="utf-8")
     print(text)

@@ -43,6 +43,7 @@ class Settings:
     island: str = "enable"
     integrator: str = "Euler"
     multiccd: str = "disable"
+    speculative: str = "disable"
     noslip_iterations: int = 0
 
 
@@ -105,7 +106,8 @@ class World:
                 solver = {"solref": f"{settings.contact_time} 1"}
                 solver["solimp"] = f"{settings.contact_stiffness} 0.999 0.0001"
                 ET.SubElement(default, kind, **solver)
-        ET.SubElement(option, "flag", island=settings.island, multiccd=settings.multiccd)
+        flags = {key: getattr(settings, key) for key in ("island", "multiccd", "speculative")}
+        ET.SubElement(option, "flag", **flags)
         ET.indent(root)
         return ET.tostring(root, encoding="unicode")
 
