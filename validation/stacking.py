@@ -232,7 +232,6 @@ def picture(setups: list[Setup], world: World) -> None:
     axes.legend(fontsize=7)
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(PICTURE, metadata={"Date": None})
-    figure.savefig(PICTURE.with_suffix(".png").with_stem("stacking_preview"), dpi=80)
 
 
 def heading(ours: str, repetitions: int) -> str:

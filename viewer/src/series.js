@@ -8,6 +8,7 @@ export const GROUPS = [
   { id: "force", title: "Normal forces (N)" },
   { id: "spin", title: "Torques about normals (N·m)" },
   { id: "count", title: "Contacts" },
+  { id: "size", title: "Step sizes (s)" },
 ];
 
 export function allSeries(run) {
@@ -53,6 +54,11 @@ export function allSeries(run) {
   if (pairs.size) list.push(...keys.map((key) => pairs.get(key)), ...twists, ...modes);
   // nothing is known of forces before the first step
   for (const s of list) if (["force", "spin", "count"].includes(s.group)) s.values[0] = NaN;
+  const sizes = Float64Array.from(run.t, (t, k) => t - run.t[k - 1]);
+  // frames of a thinned run are not its steps
+  if (!run.thinned && sizes.slice(1, -1).some((h) => Math.abs(h - sizes[1]) > 1e-9 * sizes[1])) {
+    list.push({ id: "size", group: "size", name: "step size", values: sizes });
+  }
   for (const s of list) [s.low, s.high] = range([s]);
   return list;
 }
@@ -69,6 +75,7 @@ export function firstChoice(list) {
   take("force", 5, (s) => s.values.reduce((sum, v) => sum + (v || 0), 0));
   take("spin", 4, spread);
   take("effort", 4, spread);
+  take("size", 1, spread);
   return chosen;
 }
 

@@ -91,6 +91,10 @@ pub fn pictures() -> Result<(), Failure> {
     }
     cargo(&["run", "--release", "--", "reproduce", "tracy_fig1", "-o", out_text])
         .run("grasp of a point cloud")?;
+    cargo(&["run", "--release", "--", "reproduce", "pang21_fig7", "-o", out_text])
+        .run("errors against step sizes")?;
+    std::fs::copy(out.join("pang21_fig7_sizes.svg"), folder.join("stacking_sizes.svg"))
+        .map_err(|e| Failure::new(e.to_string()))?;
     std::fs::copy(out.join("tracy_fig1.png"), folder.join("bunny_grasp.png"))
         .map_err(|e| Failure::new(e.to_string()))?;
     robots::fetch()?;

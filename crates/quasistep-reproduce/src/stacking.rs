@@ -87,6 +87,8 @@ pub(crate) fn integral_errors(context: &Context<'_>) -> Result<FigureResult, Rep
         series.push(Series::new(label, &h_all, &err_all).marker(Marker::Circle));
         columns.push((column, err_all));
     }
+    let (chosen, sizes) = by_tolerance(context, &truth, &mut rows)?;
+    series.push(chosen);
     for (engine, setting, label) in [
         ("Drake SAP", "explicit controller", "Drake SAP, explicit controller (lost from 2 ms)"),
         ("Drake SAP", "implicit PD", "Drake SAP, implicit PD (lost from 10 ms)"),
@@ -107,9 +109,43 @@ pub(crate) fn integral_errors(context: &Context<'_>) -> Result<FigureResult, Rep
         files: vec![
             context.write("pang21_fig7.svg", &figure.to_svg())?,
             context.write("pang21_fig7.csv", &columns_csv(&columns))?,
+            context.write("pang21_fig7_sizes.svg", &sizes.to_svg())?,
         ],
         rows,
     })
+}
+
+/// Runs with sizes chosen by tolerances. Returns their error against their mean size, and a figure of
+/// the sizes over time.
+fn by_tolerance(
+    context: &Context<'_>,
+    truth: &Trajectory,
+    rows: &mut Vec<Row>,
+) -> Result<(Series, Figure), ReproduceError> {
+    let mut height = Panel::new(Axis::linear("t (s)"), Axis::linear("z (m)")).height(230.0);
+    let mut sizes = Panel::new(Axis::linear("t (s)"), Axis::log("h (s)")).height(230.0);
+    let (mut mean, mut errors) = (Vec::new(), Vec::new());
+    for tolerance in ["3e-3", "1e-3", "3e-4"] {
+        let run = run(context, SCENE, &[("step.tolerance", tolerance), MIDPOINT])?;
+        let ours = red(&run)?;
+        let err7 = integral_error(&ours, truth);
+        let h: Vec<f64> = ours.t.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        rows.push(Row::new(
+            format!("err7, joint damping, midpoint, tolerance {tolerance} m"),
+            None,
+            err7,
+            format!("{} steps", h.len()),
+        ));
+        let label = format!("tolerance {tolerance} m");
+        let z: Vec<f64> = ours.q7.iter().map(|q| q[6]).collect();
+        height = height.series(Series::new(&label, &ours.t, &z));
+        sizes = sizes.series(Series::new(&label, &ours.t[1..], &h));
+        mean.push(h.iter().sum::<f64>() / h.len() as f64);
+        errors.push(err7);
+    }
+    let series = Series::new("quasistep, damping, midpoint, by tolerance (mean h)", &mean, &errors);
+    let figure = Figure::new("Sizes that a tolerance chooses, beside the height of the red cube");
+    Ok((series.marker(Marker::Circle), figure.panel(height).panel(sizes)))
 }
 
 /// Regenerates Pang21 Fig. 8.

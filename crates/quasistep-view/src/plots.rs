@@ -12,6 +12,9 @@ type Column = (String, Vec<f64>);
 /// Most lines in a panel.
 const PER_PANEL: usize = 8;
 
+/// Relative difference of times between frames that is rounding.
+const SAME_SIZE: f64 = 1e-9;
+
 /// Writes the plots of a run into `dir`, which is created if missing. Returns the files.
 ///
 /// Plots without data are not written.
@@ -23,6 +26,7 @@ const PER_PANEL: usize = 8;
 /// | `bodies.svg` | the passive coordinates that move most |
 /// | `forces.svg` | normal forces of the body pairs with the largest ones, and their torques about the normal |
 /// | `contacts.svg` | number of contacts by mode |
+/// | `step_sizes.svg` | time between frames, if it varies: the sizes that a tolerance chose |
 ///
 /// # Errors
 ///
@@ -36,6 +40,7 @@ pub fn write_plots(recording: &Recording, dir: &Path) -> Result<Vec<PathBuf>, Vi
         ("bodies.svg", bodies(recording)),
         ("forces.svg", forces(recording)),
         ("contacts.svg", contacts(recording)),
+        ("step_sizes.svg", step_sizes(recording)),
     ];
     let mut files = Vec::new();
     for (name, figure) in figures {
@@ -107,6 +112,23 @@ fn efforts(r: &Recording) -> Option<Figure> {
         figure = figure.panel(panel);
     }
     Some(figure)
+}
+
+/// Plots the time between frames.
+fn step_sizes(r: &Recording) -> Option<Figure> {
+    let t = times(r);
+    let sizes: Vec<f64> = t.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let [least, most] =
+        [sizes.iter().copied().reduce(f64::min)?, sizes.iter().copied().reduce(f64::max)?];
+    // the last step of a run with steps of one size may be shorter
+    if sizes.len() < 3
+        || sizes[..sizes.len() - 1].iter().all(|h| most - h <= SAME_SIZE * most)
+        || least <= 0.0
+    {
+        return None;
+    }
+    let panel = Panel::new(time_axis(), Axis::log("h (s)")).height(250.0);
+    Some(titled(r, "step sizes").panel(panel.series(Series::new("", &t[1..], &sizes))))
 }
 
 /// Plots the passive coordinates that move most. There is one panel for each of x, y, z, one for
