@@ -161,6 +161,11 @@ class NamedSystem(_core.System):
         return Names(self._name_lists["constraints"])
 
     @cached_property
+    def sensors(self) -> Names:
+        """Names of the scene's sensors: keys of ``run.sensors`` and ``report.sensors``."""
+        return Names(self._name_lists["sensors"])
+
+    @cached_property
     def bodies(self) -> BodyNames:
         """Names of the bodies, ``model/link``; the world first."""
         return BodyNames(self._name_lists["bodies"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Recording
 from .names import BodyNames, Names
-from .run import Pictured, between
+from .run import Pictured, between, readings
 
 if TYPE_CHECKING:
     import os
@@ -41,6 +41,10 @@ class RecordedRun(Pictured):
         Unit quaternion w, x, y, z and position x, y, z in m, of each body in the world.
     u, effort : ndarray, shape (N - 1, n_commands)
         Commands and drive forces of the steps that end at the frames.
+    sensors : dict of str to ndarray
+        Readings in those steps, first axis N - 1, as of :class:`Run`.
+    sensor_units : dict of str to str
+        Units of the readings: ``N, N·m``, ``Pa``, ``N`` or ``m``.
     contacts : ndarray
         Fields of :data:`CONTACT` that a file keeps, to seven digits, behind ``t`` (end of the step, s)
         and ``step`` (number of the frame).
@@ -78,6 +82,8 @@ class RecordedRun(Pictured):
         self.poses: Array = arrays["poses"].reshape(n, len(self.bodies), 7)
         self.u: Array = arrays["u"].reshape(steps, len(self.commands))
         self.effort: Array = arrays["effort"].reshape(steps, len(self.commands))
+        self.sensors = readings(recording, arrays["sensors"], steps)
+        self.sensor_units: dict[str, str] = {name: unit for name, unit, _ in head["sensors"]}
         self.contacts: NDArray[np.void] = arrays["contacts"]
 
     def coordinate(self, name: str) -> Array:

@@ -141,6 +141,10 @@ class Run(Pictured):
         Times (s) at the ends of steps of the smallest size that exceed the tolerance: the motion jumps.
     effort : ndarray, shape (K, n_u_v)
         Drive forces, in N or N·m.
+    sensors : dict of str to ndarray
+        Readings in each step, by the name of the sensor. Force-torque sensors: shape (K, 6), fx, fy, fz in N
+        and tx, ty, tz in N·m along the axes of the sensor's frame. Pressure arrays: shape (K, n, m), in Pa or
+        N as the scene says, entry [k, i, j] at taxel i along x and j along y. Proximity: shape (K,), in m.
     certificates : ndarray, shape (K, 8)
         In the order of :class:`Certificate`.
     contacts : ndarray
@@ -175,6 +179,7 @@ class Run(Pictured):
         self.u: Array = arrays["u"].reshape(n - 1, system.n_u)
         self.v: Array = arrays["v"].reshape(n - 1, system.n_v)
         self.effort: Array = arrays["effort"].reshape(n - 1, system.n_u_v)
+        self.sensors = readings(recording, arrays["sensors"], n - 1)
         self.certificates: Array = arrays["certificate"].reshape(n - 1, 8)
         self.contacts: NDArray[np.void] = arrays["contacts"]
         self.h: Array = arrays["h"]
@@ -276,7 +281,7 @@ class Run(Pictured):
         dir : path
             Folder, made if it is missing. ``quasistep view`` and :func:`read_run` read it.
         csv : bool
-            Also write states.csv and contacts.csv.
+            Also write states.csv, contacts.csv, and sensors.csv of a scene with sensors.
         every : int
             Keep every n-th step, and the last one.
         page : bool
@@ -388,6 +393,18 @@ class Run(Pictured):
         from ._rerun import send
 
         return send(self, path)
+
+
+def readings(recording: Recording, flat: Array, steps: int) -> dict[str, Array]:
+    """Readings of each sensor of a recording, by name: first axis over steps, then those of its array."""
+    columns = flat.reshape(steps, len(flat) // max(steps, 1))
+    sensors: dict[str, Array] = {}
+    at = 0
+    for name, _unit, shape in recording.head()["sensors"]:
+        n = int(np.prod(shape, dtype=int))
+        sensors[name] = columns[:, at : at + n].reshape(steps, *shape)
+        at += n
+    return sensors
 
 
 def _png(figure: Any) -> bytes:

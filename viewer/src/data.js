@@ -31,6 +31,7 @@ export class Run {
       nContacts: Uint32Array, p: Float32Array, n: Float32Array, force: Float32Array, phi: Float32Array,
       phiNext: Float32Array, normalForce: Float32Array, spin: Float32Array, mu: Float32Array,
       a: Uint32Array, b: Uint32Array, mode: Uint32Array,
+      ...(json.sensors && { sensors: Float32Array }),
     };
     await Promise.all(Object.entries(columns).map(async ([name, Numbers]) => {
       run[name] = await column(frames[name], Numbers);
@@ -48,6 +49,13 @@ export class Run {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
       thinned: json.thinned, bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
       fit: json.fit, start: json.start, nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
+    });
+    // where the readings of each sensor begin among those of a step, and how many a step has
+    this.nReadings = 0;
+    this.instruments = (json.sensors ?? []).map((sensor) => {
+      const n = sensor.shape.reduce((product, extent) => product * extent, 1), first = this.nReadings;
+      this.nReadings += n;
+      return { ...sensor, first, n };
     });
     // what shapes share is stored once
     const pool = json.pool;

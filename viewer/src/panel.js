@@ -1,5 +1,6 @@
 // The plots beside the scene and the list to choose from.
 
+import { Pad } from "./pad.js";
 import { Plot, PALETTE } from "./plot.js";
 import { allSeries, firstChoice, GROUPS } from "./series.js";
 
@@ -11,6 +12,8 @@ export class Panel {
     this.chosen = firstChoice(this.list);
     this.plots = [];
     this.root = document.getElementById("plots");
+    const pads = run.instruments.filter((sensor) => sensor.kind === "pressure");
+    this.pads = pads.map((sensor) => new Pad(document.getElementById("pads"), run, sensor));
     this.search = document.getElementById("search");
     this.search.addEventListener("input", () => this.#filter());
     this.#chooser();
@@ -81,6 +84,6 @@ export class Panel {
 
   draw(time) {
     this.time = time;
-    for (const plot of this.plots) plot.draw(time);
+    for (const part of [...this.pads, ...this.plots]) part.draw(time);
   }
 }

@@ -1,10 +1,14 @@
-// What can be plotted: every coordinate with its command, every effort, every pair's normal force.
+// What can be plotted: every coordinate with its command, every effort, every sensor, every pair's normal force.
 
 export const GROUPS = [
   { id: "joint", title: "Joints (m, rad)" },
   { id: "position", title: "Positions (m)" },
   { id: "orientation", title: "Orientations (unit quaternions)" },
   { id: "effort", title: "Drive forces (N, N·m)" },
+  { id: "sensor-force", title: "Sensors: forces (N)" },
+  { id: "sensor-torque", title: "Sensors: torques (N·m)" },
+  { id: "sensor-pressure", title: "Sensors: mean pressures (Pa)" },
+  { id: "sensor-distance", title: "Sensors: distances (m)" },
   { id: "force", title: "Normal forces (N)" },
   { id: "spin", title: "Torques about normals (N·m)" },
   { id: "count", title: "Contacts" },
@@ -30,6 +34,22 @@ export function allSeries(run) {
   run.commands.forEach((name, i) => {
     list.push({ id: `effort:${name}`, group: "effort", name, values: column(run.effort, run.commands.length, i, 1) });
   });
+  for (const sensor of run.instruments) {
+    const readings = (k) => column(run.sensors, run.nReadings, sensor.first + k, 1);
+    const add = (group, name, values) => list.push({ id: `sensor:${name}`, group, name, values });
+    if (sensor.kind === "force_torque") {
+      ["fx", "fy", "fz", "tx", "ty", "tz"].forEach((x, k) => {
+        add(k < 3 ? "sensor-force" : "sensor-torque", `${sensor.name}.${x}`, readings(k));
+      });
+    } else if (sensor.kind === "pressure") {
+      const sum = new Float64Array(run.nFrames);
+      for (let k = 0; k < sensor.n; k++) readings(k).forEach((v, i) => { sum[i] += v; });
+      if (sensor.unit === "N") add("sensor-force", `${sensor.name}, sum`, sum);
+      else add("sensor-pressure", `${sensor.name}, mean`, sum.map((v) => v / sensor.n));
+    } else {
+      add("sensor-distance", sensor.name, readings(0));
+    }
+  }
   const pairs = new Map(), spins = new Map();
   const modes = ["separate", "stick", "slide"].map((name) => ({
     id: `count:${name}`, group: "count", name, values: new Float64Array(run.nFrames),
@@ -72,6 +92,7 @@ export function firstChoice(list) {
   const spread = (s) => s.high - s.low > 1e-9 * Math.max(1, Math.abs(s.high), Math.abs(s.low)) ? s.high - s.low : 0;
   take("joint", 5, spread);
   take("position", 4, spread);
+  for (const group of ["sensor-force", "sensor-torque", "sensor-pressure", "sensor-distance"]) take(group, 4, spread);
   take("force", 5, (s) => s.values.reduce((sum, v) => sum + (v || 0), 0));
   take("spin", 4, spread);
   take("effort", 4, spread);

@@ -6,16 +6,18 @@ use crate::wait::Wait;
 use clap::Args;
 use quasistep_math::shown;
 use quasistep_record::{
-    ContactsCsv, Finish, Recording, RecordingReader, StatesCsv, write_contacts_csv,
-    write_states_csv, write_whole,
+    ContactsCsv, Finish, Frame, Recording, RecordingReader, SensorsCsv, StatesCsv,
+    write_contacts_csv, write_sensors_csv, write_states_csv, write_whole,
 };
 use quasistep_scene::Scene;
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::Path;
 
 /// What a run leaves behind.
 #[derive(Args)]
 pub struct Output {
-    /// Write the tables states.csv and contacts.csv too
+    /// Write the tables states.csv and contacts.csv too, and sensors.csv of a scene with sensors
     #[arg(long)]
     csv: bool,
     /// Keep every N-th step and the last one in all files but summary.json
@@ -62,6 +64,9 @@ impl Output {
         if self.csv {
             write_states_csv(recording, &place.join("states.csv")).map_err(Failure::files)?;
             write_contacts_csv(recording, &place.join("contacts.csv")).map_err(Failure::files)?;
+            if !recording.sensors.is_empty() {
+                write_sensors_csv(recording, &place.join("sensors.csv")).map_err(Failure::files)?;
+            }
         }
         write_plots(place, recording, quiet)?;
         self.page(place, recording, dir, quiet)
@@ -133,35 +138,48 @@ pub fn tell_end(recording: &Recording) {
     }
 }
 
-/// Writes `states.csv` and `contacts.csv` of the recording at `path` into `dir`, frame by frame in
-/// bounded memory.
+/// Writes `states.csv`, `contacts.csv` and, of a run with sensors, `sensors.csv` of the recording at
+/// `path` into `dir`, frame by frame in bounded memory.
 pub fn write_tables(dir: &Path, path: &Path, quiet: bool) -> Result<(), Failure> {
-    let _wait = Wait::new("writing states.csv and contacts.csv", quiet);
-    let table =
-        |name: &str, write: &mut dyn FnMut(&mut dyn std::io::Write) -> std::io::Result<()>| {
-            let place = dir.join(name);
-            write_whole(&place, |out| write(out))
-                .map_err(|e| Failure::files(format!("{}: {e}", place.display())))
-        };
-    let reader = || RecordingReader::open(path).map_err(std::io::Error::other);
-    table("states.csv", &mut |out| {
-        let mut reader = reader()?;
-        let head = reader.head();
-        let mut states = StatesCsv::new(out, &head.coordinates, &head.dofs)?;
-        while let Some(frames) = reader.next_frames().map_err(std::io::Error::other)? {
-            frames.iter().try_for_each(|frame| states.append(frame))?;
-        }
-        Ok(())
+    let _wait = Wait::new("writing the tables", quiet);
+    write_table(dir, path, "states.csv", |out, head| {
+        let mut table = StatesCsv::new(out, &head.coordinates, &head.dofs)?;
+        Ok(Box::new(move |frame: &Frame| table.append(frame)))
     })?;
-    table("contacts.csv", &mut |out| {
-        let mut reader = reader()?;
-        let head = reader.head();
-        let mut contacts = ContactsCsv::new(out, &head.bodies, &head.collision_shapes)?;
-        while let Some(frames) = reader.next_frames().map_err(std::io::Error::other)? {
-            frames.iter().try_for_each(|frame| contacts.append(frame))?;
+    write_table(dir, path, "contacts.csv", |out, head| {
+        let mut table = ContactsCsv::new(out, &head.bodies, &head.collision_shapes)?;
+        Ok(Box::new(move |frame: &Frame| table.append(frame)))
+    })?;
+    let reader = RecordingReader::open(path).map_err(Failure::files)?;
+    if reader.head().sensors.is_empty() {
+        return Ok(());
+    }
+    write_table(dir, path, "sensors.csv", |out, head| {
+        let mut table = SensorsCsv::new(out, &head.sensors)?;
+        Ok(Box::new(move |frame: &Frame| table.append(frame)))
+    })
+}
+
+/// Appends a frame to a table.
+type Append<'a> = Box<dyn FnMut(&Frame) -> io::Result<()> + 'a>;
+
+/// Writes one table of the recording at `path` into `dir`.
+fn write_table(
+    dir: &Path,
+    path: &Path,
+    name: &str,
+    begin: impl for<'a> FnOnce(&'a mut BufWriter<File>, &Recording) -> io::Result<Append<'a>>,
+) -> Result<(), Failure> {
+    let place = dir.join(name);
+    let write = |out: &mut BufWriter<File>| {
+        let mut reader = RecordingReader::open(path).map_err(io::Error::other)?;
+        let mut append = begin(out, reader.head())?;
+        while let Some(frames) = reader.next_frames().map_err(io::Error::other)? {
+            frames.iter().try_for_each(&mut append)?;
         }
         Ok(())
-    })
+    };
+    write_whole(&place, write).map_err(|e| Failure::files(format!("{}: {e}", place.display())))
 }
 
 /// Writes the folder `plots/` into `dir`.

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use quasistep_record::{
-    ContactsCsv, Digits, Finish, Frame, Recording, RecordingWriter, StatesCsv, write_whole,
+    ContactsCsv, Digits, Finish, Frame, Recording, RecordingWriter, SensorsCsv, StatesCsv,
+    write_whole,
 };
 use quasistep_scene::Scene;
 use serde_json::json;
@@ -21,6 +22,8 @@ pub struct Stream {
     place: PathBuf,
     recording: RecordingWriter<Out>,
     tables: Option<(StatesCsv<Out>, ContactsCsv<Out>)>,
+    /// Table of readings, of a scene with sensors.
+    sensors: Option<SensorsCsv<Out>>,
     /// Every `every`-th frame is kept.
     every: usize,
     /// Number of frames received.
@@ -58,10 +61,17 @@ impl Stream {
         } else {
             None
         };
+        let sensors = if with_tables && !head.sensors.is_empty() {
+            let table = SensorsCsv::new(create("sensors.csv")?, &head.sensors);
+            Some(table.map_err(|e| of_file("sensors.csv", &e))?)
+        } else {
+            None
+        };
         let stream = Self {
             place: place.to_owned(),
             recording,
             tables,
+            sensors,
             every,
             n_frames: 0,
             last: None,
@@ -100,7 +110,9 @@ impl Stream {
                 .and_then(|()| contacts.append(&frame).map_err(|e| ("contacts.csv", e))),
             None => Ok(()),
         };
+        let sensors = self.sensors.as_mut().map_or(Ok(()), |table| table.append(&frame));
         written
+            .and_then(|()| sensors.map_err(|e| ("sensors.csv", e)))
             .and_then(|()| self.recording.append(frame).map_err(|e| ("recording.qsr", e)))
             .map_err(|(name, e)| self.unwritable(name, &e))
     }

@@ -2,11 +2,11 @@
 
 use crate::arrays::Reduced;
 use crate::records::{self, Of};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use quasistep::{
-    ForceUniqueness, MotionUniqueness, RowKey, Stage, StepMethod, Uniqueness, WarmRow,
+    ForceUniqueness, MotionUniqueness, RowKey, Sensor, Stage, StepMethod, Uniqueness, WarmRow,
 };
 use quasistep_record::{Frame, Recording};
 
@@ -36,6 +36,7 @@ struct Data {
     choice: Option<(f64, u32, bool)>,
     v: Vec<f64>,
     effort: Vec<f64>,
+    sensors: Vec<Reading>,
     contacts: Vec<u8>,
     constraints: Vec<u8>,
     limits: Vec<(u32, f64)>,
@@ -51,6 +52,9 @@ struct Data {
     warm: Option<WarmWords>,
     uniqueness: Option<UniquenessWords>,
 }
+
+/// Name of a sensor, extents of the array of its readings, and these.
+type Reading = (String, Vec<usize>, Vec<f64>);
 
 /// A warm start in types that Python can pickle: rows with key, impulse and rate, size of the step
 /// that left them, and size of the next step.
@@ -85,6 +89,7 @@ impl StepReport {
             choice: report.choice.map(|c| (c.error, c.rejected, c.resolved)),
             v: report.v.clone(),
             effort: report.effort.clone(),
+            sensors: Vec::new(),
             contacts,
             constraints,
             limits: report.limits.iter().map(|l| (l.dof, l.force)).collect(),
@@ -113,6 +118,17 @@ impl StepReport {
             uniqueness: None,
         };
         Self { data }
+    }
+
+    /// Adds the readings of sensors in this step, one sensor after another.
+    pub fn with_readings(mut self, sensors: &[Sensor], mut readings: &[f64]) -> Self {
+        for sensor in sensors {
+            let shape = sensor.shape();
+            let (own, rest) = readings.split_at(shape.iter().product());
+            self.data.sensors.push((sensor.name.clone(), shape, own.to_vec()));
+            readings = rest;
+        }
+        self
     }
 
     /// Adds the uniqueness of this step of `system`.
@@ -166,6 +182,20 @@ impl StepReport {
     #[getter]
     fn effort<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.data.effort)
+    }
+
+    /// Readings of the scene's sensors in this step, by name. Force-torque sensors: shape (6,), fx,
+    /// fy, fz in N and tx, ty, tz in N·m, along the axes of the sensor's frame. Pressure arrays:
+    /// shape (n, m), in Pa or N as the scene says, entry [i, j] at taxel i along x and j along y.
+    /// Proximity: shape (), in m. Empty in batches, statics and derivatives.
+    #[getter]
+    fn sensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let sensors = PyDict::new(py);
+        for (name, shape, readings) in &self.data.sensors {
+            let array = PyArray1::from_slice(py, readings).reshape(shape.clone())?;
+            sensors.set_item(name, array)?;
+        }
+        Ok(sensors)
     }
 
     /// Contact points within the margin: a structured array of dtype :data:`quasistep.CONTACT`.

@@ -11,7 +11,9 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use quasistep::{State, StepReport};
-use quasistep_record::{Finish, RecordError, RunFolder, write_contacts_csv, write_states_csv};
+use quasistep_record::{
+    Finish, RecordError, RunFolder, write_contacts_csv, write_sensors_csv, write_states_csv,
+};
 use quasistep_scene::{RunOptions, RunStep};
 use quasistep_view::{Camera, StillOptions, still};
 use std::ops::ControlFlow;
@@ -190,6 +192,7 @@ pub fn run<'py>(
     doubles("t", frames.iter().map(|f| f.t).collect())?;
     doubles("q", frames.iter().flat_map(|f| f.q.iter().copied()).collect())?;
     doubles("poses", frames.iter().flat_map(|f| f.X_WB.iter().flat_map(pose)).collect())?;
+    doubles("sensors", frames.iter().flat_map(|f| f.sensors.iter().copied()).collect())?;
     doubles("u", columns.u)?;
     doubles("v", columns.v)?;
     doubles("effort", columns.effort)?;
@@ -255,6 +258,8 @@ impl Recording {
         head.set_item("coordinates", &r.coordinates)?;
         head.set_item("dofs", &r.dofs)?;
         head.set_item("commands", &r.commands)?;
+        let sensors = r.sensors.iter().map(|s| (&s.name, &s.unit, &s.shape));
+        head.set_item("sensors", sensors.collect::<Vec<_>>())?;
         let stopped = match &r.finish {
             Finish::Done => None,
             Finish::Stopped { reason } => Some(reason),
@@ -275,6 +280,7 @@ impl Recording {
         doubles("poses", frames.iter().flat_map(|f| f.X_WB.iter().flat_map(pose)).collect())?;
         doubles("u", frames.iter().flat_map(|f| f.q_cmd.iter().copied()).collect())?;
         doubles("effort", frames.iter().flat_map(|f| f.effort.iter().copied()).collect())?;
+        doubles("sensors", frames.iter().flat_map(|f| f.sensors.iter().copied()).collect())?;
         let mut bytes = Vec::new();
         for (index, frame) in frames.iter().enumerate() {
             for contact in &frame.contacts {
@@ -345,6 +351,11 @@ impl Recording {
                 write_states_csv(recording, &states).map_err(|e| e.to_string())?;
                 write_contacts_csv(recording, &contacts).map_err(|e| e.to_string())?;
                 files.extend([states, contacts]);
+                if !recording.sensors.is_empty() {
+                    let place = made.join("sensors.csv");
+                    write_sensors_csv(recording, &place).map_err(|e| e.to_string())?;
+                    files.push(place);
+                }
             }
             if page && quasistep_view::has_page() {
                 let place = made.join("view.html");

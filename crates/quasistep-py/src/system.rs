@@ -8,7 +8,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use quasistep::{State, StepInput, Workspace, Wrench};
+use quasistep::{SensedStep, State, StepInput, Workspace, Wrench};
 use quasistep_scene::{Scene, SceneSource};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -320,6 +320,8 @@ impl System {
         let names = PyDict::new(py);
         names.set_item("commands", system.command_names())?;
         names.set_item("efforts", system.effort_names())?;
+        let sensors: Vec<&str> = self.scene.sensors.iter().map(|s| s.name.as_str()).collect();
+        names.set_item("sensors", sensors)?;
         let constraints: Vec<&str> = system.constraints().map(|c| c.name.as_str()).collect();
         names.set_item("constraints", constraints)?;
         names.set_item("u_in_q", u)?;
@@ -474,6 +476,7 @@ impl System {
         let mut state = State { time: t, q: vector("q", &q)?, v };
         let mut work = self.workspace(warm);
         let world = &self.scene.system;
+        let start = (!self.scene.sensors.is_empty()).then(|| state.clone());
         let taken = py.detach(|| {
             let report = world.step_with(&mut state, &input, &params, &mut work)?.clone();
             let asked = uniqueness && report.uniqueness.is_none();
@@ -483,12 +486,17 @@ impl System {
         let warm = work.warm_start();
         self.keep(work);
         let (report, found) = taken.map_err(|e| error::step(&e))?;
-        let report = StepReport::new(&report, Some(&warm)).with_uniqueness(
+        let mut told = StepReport::new(&report, Some(&warm)).with_uniqueness(
             found.as_ref(),
             &report,
             &self.scene.system,
         );
-        Ok((PyArray1::from_vec(py, state.q), report))
+        if let Some(start) = &start {
+            let (end, wrenches, params) = (&state, &input.wrenches[..], &params);
+            let step = SensedStep { start, end, wrenches, report: &report, params };
+            told = told.with_readings(&self.scene.sensors, &self.scene.read_sensors(&step));
+        }
+        Ok((PyArray1::from_vec(py, state.q), told))
     }
 
     /// Text that ``quasistep check`` prints.

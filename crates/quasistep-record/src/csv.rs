@@ -1,7 +1,7 @@
-//! Writes `states.csv` and `contacts.csv`, row by row.
+//! Writes `states.csv`, `contacts.csv` and `sensors.csv`, row by row.
 
 use crate::query::{continue_quaternions, quaternion_starts};
-use crate::{ContactKey, Frame, RecordError, Recording, write_whole};
+use crate::{ContactKey, Frame, RecordError, RecordedSensor, Recording, write_whole};
 use quasistep_math::shown;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -154,6 +154,52 @@ impl<W: Write> ContactsCsv<W> {
     }
 }
 
+/// Writes `sensors.csv` frame by frame: one row for each step, at the time of its end.
+pub struct SensorsCsv<W: Write> {
+    out: W,
+    n: usize,
+}
+
+impl<W: Write> SensorsCsv<W> {
+    /// Writes the header: `t`, then the [columns](RecordedSensor::columns) of each sensor.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the writer.
+    pub fn new(mut out: W, sensors: &[RecordedSensor]) -> io::Result<Self> {
+        let names: Vec<String> = sensors.iter().flat_map(RecordedSensor::columns).collect();
+        let fields = names.iter().fold(String::from("t"), |line, name| line + "," + &field(name));
+        out.write_all(fields.as_bytes())?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+        Ok(Self { out, n: names.len() })
+    }
+
+    /// Appends the row of a frame; none for the first frame of a run, which ends no step.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the writer; `InvalidInput` if the frame has a wrong number of readings.
+    pub fn append(&mut self, frame: &Frame) -> io::Result<()> {
+        let got = frame.sensors.len();
+        if got == 0 {
+            return Ok(());
+        }
+        if got != self.n {
+            let problem = format!("a frame of {got} readings in a table of {}", self.n);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
+        let mut line = number(clean_time(frame.t));
+        for value in &frame.sensors {
+            line.push(',');
+            line.push_str(&number(*value));
+        }
+        line.push('\n');
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()
+    }
+}
+
 /// Writes `states.csv` of a recording.
 ///
 /// # Errors
@@ -175,6 +221,19 @@ pub fn write_states_csv(recording: &Recording, path: &Path) -> Result<(), Record
 pub fn write_contacts_csv(recording: &Recording, path: &Path) -> Result<(), RecordError> {
     let write = |out: &mut BufWriter<File>| {
         let mut table = ContactsCsv::new(out, &recording.bodies, &recording.collision_shapes)?;
+        recording.frames.iter().try_for_each(|f| table.append(f))
+    };
+    write_whole(path, write).map_err(|e| RecordError::io(path, e))
+}
+
+/// Writes `sensors.csv` of a recording.
+///
+/// # Errors
+///
+/// [`RecordError::Io`] with the file's name.
+pub fn write_sensors_csv(recording: &Recording, path: &Path) -> Result<(), RecordError> {
+    let write = |out: &mut BufWriter<File>| {
+        let mut table = SensorsCsv::new(out, &recording.sensors)?;
         recording.frames.iter().try_for_each(|f| table.append(f))
     };
     write_whole(path, write).map_err(|e| RecordError::io(path, e))

@@ -5,6 +5,9 @@ use quasistep_math::{Pose, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// Most readings of one sensor.
+const MOST_READINGS: usize = 1 << 20;
+
 /// A whole run: names, drawn shapes, and the [`Frame`]s at the start and after every step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
@@ -26,10 +29,81 @@ pub struct Recording {
     pub dofs: Vec<String>,
     /// Names of the commanded coordinates, one per entry of [`Frame::q_cmd`].
     pub commands: Vec<String>,
+    /// Sensors, whose readings are [`Frame::sensors`], one after another.
+    pub sensors: Vec<RecordedSensor>,
     /// Frame 0 is the start; frame k is the end of step k.
     pub frames: Vec<Frame>,
     /// How the run ended.
     pub finish: Finish,
+}
+
+/// A sensor of a recording.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedSensor {
+    /// Its name.
+    pub name: String,
+    /// What it measures.
+    pub kind: SensorKind,
+    /// Unit of its readings: `N, N·m`, `N`, `Pa` or `m`.
+    pub unit: String,
+    /// Extents of the array of its readings: `[6]` of a force-torque sensor (fx, fy, fz, tx, ty, tz), `[n, m]` of a
+    /// pressure array, none for a single number.
+    pub shape: Vec<usize>,
+    /// Edges of a pressure array along its two axes, in m; empty for other kinds.
+    pub size: Vec<f64>,
+}
+
+/// What a sensor measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SensorKind {
+    /// Force and torque through a body.
+    ForceTorque,
+    /// Normal forces or pressures on an array.
+    Pressure,
+    /// Distance to the nearest shape along a ray.
+    Proximity,
+}
+
+impl RecordedSensor {
+    /// Number of its readings in a frame.
+    pub fn len(&self) -> usize {
+        self.shape.iter().fold(1, |n, extent| n.saturating_mul(*extent))
+    }
+
+    /// True for an array without entries, which no sensor has.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Names of its readings: `wrist.fx`, `pad.0.3` (taxel 0 along x, 3 along y), `range`.
+    pub fn columns(&self) -> Vec<String> {
+        let name = &self.name;
+        match (self.kind, &self.shape[..]) {
+            (SensorKind::ForceTorque, _) => {
+                ["fx", "fy", "fz", "tx", "ty", "tz"].map(|x| format!("{name}.{x}")).to_vec()
+            }
+            (_, [n, m]) => (0..n * m).map(|k| format!("{name}.{}.{}", k / m, k % m)).collect(),
+            _ => vec![name.clone()],
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let (dims, n_edges) = match self.kind {
+            SensorKind::ForceTorque => (self.shape == [6], 0),
+            SensorKind::Pressure => (self.shape.len() == 2 && !self.is_empty(), 2),
+            SensorKind::Proximity => (self.shape.is_empty(), 0),
+        };
+        if !dims || self.len() > MOST_READINGS {
+            return Err(format!(
+                "readings of shape {:?}, which its kind does not have",
+                self.shape
+            ));
+        }
+        length("edges", self.size.len(), n_edges)?;
+        positive("edge", &self.size)
+    }
 }
 
 /// How a run ended.
@@ -173,6 +247,8 @@ pub struct Frame {
     /// Drive force of each commanded coordinate in the step that ends at this frame, in N or N·m.
     /// Empty in frame 0.
     pub effort: Vec<f64>,
+    /// Readings of [`Recording::sensors`] in the step that ends at this frame. Empty in frame 0.
+    pub sensors: Vec<f64>,
     /// Contacts of the step that ends at this frame. Empty in frame 0.
     pub contacts: Vec<Contact>,
     /// Uniqueness of the step's solution, if the run checked it. `None` in frame 0.
@@ -266,6 +342,9 @@ impl Recording {
         if let Some(name) = self.commands.iter().find(|c| !self.coordinates.contains(c)) {
             return Err(format!("command `{name}` is not among the coordinates"));
         }
+        for sensor in &self.sensors {
+            sensor.check().map_err(|e| format!("sensor `{}`: {e}", sensor.name))?;
+        }
         for shape in &self.shapes {
             self.check_shape(shape).map_err(|e| format!("shape `{}`: {e}", shape.name))?;
         }
@@ -332,6 +411,8 @@ impl Recording {
         let n_cmd = if k == 0 { 0 } else { self.commands.len() };
         length("commands", frame.q_cmd.len(), n_cmd)?;
         length("efforts", frame.effort.len(), n_cmd)?;
+        let n_read = if k == 0 { 0 } else { self.n_readings() };
+        length("readings of sensors", frame.sensors.len(), n_read)?;
         if k == 0 {
             length("contacts", frame.contacts.len(), 0)?;
             length("answers on uniqueness", usize::from(frame.uniqueness.is_some()), 0)?;
@@ -347,6 +428,7 @@ impl Recording {
         finite("v", &frame.v)?;
         finite("q_cmd", &frame.q_cmd)?;
         finite("effort", &frame.effort)?;
+        finite("sensors", &frame.sensors)?;
         for (i, c) in frame.contacts.iter().enumerate() {
             if c.a >= self.bodies.len() || c.b >= self.bodies.len() {
                 let (a, b, n) = (c.a, c.b, self.bodies.len());

@@ -21,7 +21,7 @@ pub enum RecordError {
         problem: String,
     },
     /// The file has another version of this format.
-    #[error("{}: recording version {got}; this program reads version {want}; run the scene again", file.display())]
+    #[error("{}: recording version {got}; this program reads versions {least} to {want}; run the scene again", file.display())]
     Version {
         /// The file.
         file: PathBuf,
@@ -29,6 +29,8 @@ pub enum RecordError {
         got: u64,
         /// The supported version.
         want: u64,
+        /// Oldest version that this program reads.
+        least: u64,
     },
     /// Another run is writing into the folder.
     #[error("{}: another run, process {by}, writes into it; give each run a folder of its own", dir.display())]

@@ -5,7 +5,7 @@ use crate::columns::{Digits, Packer, Unpacker, compress};
 use crate::data::pose_to_array;
 use crate::{
     Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, RecordError,
-    Recording, ShapeRole, Uniqueness, write_whole,
+    RecordedSensor, Recording, ShapeRole, Uniqueness, write_whole,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,8 +20,10 @@ use std::sync::Arc;
 
 /// First bytes of the file.
 pub(crate) const MAGIC: &[u8; 8] = b"quasirec";
-/// Version of `recording.qsr` that this crate reads and writes.
-pub const VERSION: u32 = 7;
+/// Version of `recording.qsr` that this crate writes.
+pub const VERSION: u32 = 8;
+/// Oldest version that this crate reads. Version 7 has no sensors.
+pub(crate) const OLDEST_VERSION: u32 = 7;
 
 /// Kinds of blocks, as bytes in the file.
 pub(crate) const HEAD: u8 = b'H';
@@ -54,6 +56,8 @@ pub(crate) struct Head {
     dofs: Vec<String>,
     #[serde(deserialize_with = "names")]
     commands: Vec<String>,
+    #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
+    sensors: Vec<RecordedSensor>,
     #[serde(deserialize_with = "names")]
     collision_shapes: Vec<String>,
     /// Images used by shapes.
@@ -103,7 +107,7 @@ struct Answers {
     frames: Vec<Option<usize>>,
 }
 
-fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+fn names<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     at_most(from, MOST_NAMES)
 }
 
@@ -264,6 +268,7 @@ impl Recording {
             coordinates: self.coordinates.clone(),
             dofs: self.dofs.clone(),
             commands: self.commands.clone(),
+            sensors: self.sensors.clone(),
             frames: Vec::new(),
             finish: self.finish.clone(),
         }
@@ -303,6 +308,7 @@ fn pack(frames: &[Frame], digits: Digits) -> io::Result<Vec<u8>> {
     out.doubles(frames.iter().flat_map(|f| f.v.iter().copied()));
     out.doubles(frames.iter().flat_map(|f| f.q_cmd.iter().copied()));
     out.doubles(frames.iter().flat_map(|f| f.effort.iter().copied()));
+    out.doubles(frames.iter().flat_map(|f| f.sensors.iter().copied()));
     out.words(frames.iter().map(|f| f.contacts.len()));
     let contacts = || frames.iter().flat_map(|f| &f.contacts);
     out.words(contacts().map(|c| c.a));
@@ -358,6 +364,8 @@ pub(crate) fn unpack(
     let v = from.doubles(per(n, n_v))?;
     let q_cmd = from.doubles(per(n_steps, n_cmd))?;
     let effort = from.doubles(per(n_steps, n_cmd))?;
+    let n_read = known.n_readings();
+    let sensors = from.doubles(per(n_steps, n_read))?;
     let n_contacts = from.words(n)?;
     let total = n_contacts.iter().fold(0_usize, |sum, k| sum.saturating_add(*k));
     let [a, b, shape_a, shape_b, feature, mode] = columns(|| from.words(total))?;
@@ -399,15 +407,16 @@ pub(crate) fn unpack(
     let mut frames = Vec::with_capacity(n);
     for i in 0..n {
         let step = (i + n_steps).checked_sub(n);
-        let row = step.map_or(0..0, |k| k * n_cmd..(k + 1) * n_cmd);
+        let row = |width: usize| step.map_or(0..0, |k| k * width..(k + 1) * width);
         let (poses, _) = poses[7 * n_b * i..7 * n_b * (i + 1)].as_chunks::<7>();
         frames.push(Frame {
             t: t[i],
             X_WB: poses.iter().map(array_to_pose).collect(),
             q: q[n_q * i..n_q * (i + 1)].to_vec(),
             v: v[n_v * i..n_v * (i + 1)].to_vec(),
-            q_cmd: q_cmd[row.clone()].to_vec(),
-            effort: effort[row].to_vec(),
+            q_cmd: q_cmd[row(n_cmd)].to_vec(),
+            effort: effort[row(n_cmd)].to_vec(),
+            sensors: sensors[row(n_read)].to_vec(),
             contacts: contacts.by_ref().take(n_contacts[i]).collect::<Result<_, _>>()?,
             uniqueness: answer(i)?,
         });
@@ -479,6 +488,7 @@ fn to_head(r: &Recording) -> Head {
         coordinates: r.coordinates.clone(),
         dofs: r.dofs.clone(),
         commands: r.commands.clone(),
+        sensors: r.sensors.clone(),
         collision_shapes: r.collision_shapes.clone(),
         images: images
             .iter()
@@ -527,6 +537,7 @@ pub(crate) fn from_head(head: Head) -> Result<Recording, String> {
         coordinates: head.coordinates,
         dofs: head.dofs,
         commands: head.commands,
+        sensors: head.sensors,
         frames: Vec::new(),
         finish: Finish::Stopped { reason: "the recording is cut off here".into() },
     })

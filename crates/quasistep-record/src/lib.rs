@@ -9,11 +9,11 @@
 //!
 //! Eight bytes `quasirec`, the version as u32, then blocks. A block is its kind (one byte), its length before and after
 //! compression (u64 each; at most 256 MB before), and its bytes, compressed with zlib. All numbers are little endian.
-//! A block has at most 100 frames. Version 7:
+//! A block has at most 100 frames. Version 8 (version 7, which is read as well, has no sensors):
 //!
 //! | kind | content before compression |
 //! |------|----------------------------|
-//! | `H`, once, first | JSON: `scene`, `title`, `time_step` (s), `bodies` (names `model/link`; entry 0 is `world`), `coordinates` (names of the entries of `q`), `dofs` (names of the entries of `v`; empty if no velocity is carried over), `commands` (names of the commanded coordinates, of `coordinates` or of frames that springs pull), `collision_shapes` (names `model/link/shape`), `images` (objects `mime`, `data` in base64), `shapes` (objects `body`, `name`, `pose` `X_BG`, `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`), and of a mesh `paint`: `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex) |
+//! | `H`, once, first | JSON: `scene`, `title`, `time_step` (s), `bodies` (names `model/link`; entry 0 is `world`), `coordinates` (names of the entries of `q`), `dofs` (names of the entries of `v`; empty if no velocity is carried over), `commands` (names of the commanded coordinates, of `coordinates` or of frames that springs pull), `sensors` (objects `name`, `kind` (`force_torque`, `pressure`, `proximity`), `unit`, `shape` (extents of the array of readings), `size` (edges of a pressure array, m); left out if there are none), `collision_shapes` (names `model/link/shape`), `images` (objects `mime`, `data` in base64), `shapes` (objects `body`, `name`, `pose` `X_BG`, `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`), and of a mesh `paint`: `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex) |
 //! | `F`, any number | frames, in the columns below |
 //! | `D`, any number | frames as in `F`, with f64 in place of f32; used in memory and by Python's `pickle` |
 //! | `E`, once, last | JSON: `"done"` or `{"stopped": {"reason": …}}` |
@@ -31,6 +31,7 @@
 //! | `v`        | dofs · N f64      | velocity that the next step begins with                       |
 //! | `q_cmd`    | commands · N f64  | commands of the step that ends at the frame; none for the first frame of all |
 //! | `effort`   | commands · N f64  | drive force of the step, N or N·m; none for the first frame of all |
+//! | `sensors`  | readings · N f64  | readings of all sensors in the step, arrays row by row; none for the first frame of all |
 //! | `n_contacts` | N u32           | contacts of the step that ends at the frame; their sum is C   |
 //! | `a`, `b`, `shape_a`, `shape_b`, `feature`, `mode` | C u32 each | bodies, collision shapes, number of the pair of features; mode 0 separate, 1 stick, 2 slide |
 //! | `p`, `n`, `force`, `roll` | 3 C f32 each | of a contact: point, normal, force, torque across the normal |
@@ -51,8 +52,8 @@
 //!
 //! # Tables
 //!
-//! [`StatesCsv`] and [`ContactsCsv`] write `states.csv` and `contacts.csv` frame by frame, so that
-//! an interrupted run leaves all rows written so far.
+//! [`StatesCsv`], [`ContactsCsv`] and [`SensorsCsv`] write `states.csv`, `contacts.csv` and
+//! `sensors.csv` frame by frame, so that an interrupted run leaves all rows written so far.
 #![allow(non_snake_case)] // frames in monogram notation: X_WB, n_AB_W
 
 mod columns;
@@ -69,10 +70,13 @@ mod uniqueness;
 mod whole;
 
 pub use columns::{Digits, Packer, compress};
-pub use csv::{CONTACTS_HEADER, ContactsCsv, StatesCsv, write_contacts_csv, write_states_csv};
+pub use csv::{
+    CONTACTS_HEADER, ContactsCsv, SensorsCsv, StatesCsv, write_contacts_csv, write_sensors_csv,
+    write_states_csv,
+};
 pub use data::{
-    Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, Recording,
-    ShapeRole,
+    Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint,
+    RecordedSensor, Recording, SensorKind, ShapeRole,
 };
 pub use error::RecordError;
 pub use file::{RecordingWriter, VERSION};

@@ -1,7 +1,8 @@
 //! Queries on recordings, used by plots and pages.
 
-use crate::{Frame, Recording};
+use crate::{Frame, RecordedSensor, Recording};
 use quasistep_math::Vec3;
+use std::ops::Range;
 
 impl Recording {
     /// A copy of this recording with every n-th frame and the last one.
@@ -24,6 +25,19 @@ impl Recording {
     /// Index of a commanded coordinate by its name, into [`Frame::q_cmd`] and [`Frame::effort`].
     pub fn command(&self, name: &str) -> Option<usize> {
         self.commands.iter().position(|c| c == name)
+    }
+
+    /// Number of readings of all sensors in a frame.
+    pub fn n_readings(&self) -> usize {
+        self.sensors.iter().fold(0, |n, sensor| n.saturating_add(sensor.len()))
+    }
+
+    /// A sensor by its name, and the range of its readings in [`Frame::sensors`].
+    pub fn sensor(&self, name: &str) -> Option<(&RecordedSensor, Range<usize>)> {
+        let index = self.sensors.iter().position(|sensor| sensor.name == name)?;
+        let start = self.sensors[..index].iter().map(RecordedSensor::len).sum();
+        let sensor = &self.sensors[index];
+        Some((sensor, start..start + sensor.len()))
     }
 
     /// Index of a body by its name.

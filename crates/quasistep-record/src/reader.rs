@@ -1,7 +1,9 @@
 //! Reads `recording.qsr` block by block, in bounded memory for any length.
 
 use crate::columns::Digits;
-use crate::file::{END, EXACT_FRAMES, FRAMES, HEAD, MAGIC, MOST_BYTES, VERSION, from_head, unpack};
+use crate::file::{
+    END, EXACT_FRAMES, FRAMES, HEAD, MAGIC, MOST_BYTES, OLDEST_VERSION, VERSION, from_head, unpack,
+};
 use crate::{Finish, Frame, RecordError, Recording};
 use flate2::read::ZlibDecoder;
 use std::fs::File;
@@ -55,9 +57,9 @@ impl<R: Read> RecordingReader<R> {
         }
         let version = take(4)?.and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
         let version = version.ok_or_else(|| malformed("it ends in its version".into()))?;
-        if version != VERSION {
-            let (got, want) = (version.into(), VERSION.into());
-            return Err(RecordError::Version { file: path.to_owned(), got, want });
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
+            let [got, want, least] = [version, VERSION, OLDEST_VERSION].map(u64::from);
+            return Err(RecordError::Version { file: path.to_owned(), got, want, least });
         }
         let at = MAGIC.len() as u64 + 4;
         let here = |problem: String| malformed(format!("block at byte {at}: {problem}"));
@@ -214,7 +216,8 @@ fn read_all<R: Read>(
 impl Frame {
     /// Memory of the frame, in bytes.
     pub fn memory(&self) -> usize {
-        let numbers = self.q.len() + self.v.len() + self.q_cmd.len() + self.effort.len();
+        let lists = [&self.q, &self.v, &self.q_cmd, &self.effort, &self.sensors];
+        let numbers: usize = lists.iter().map(|list| list.len()).sum();
         size_of::<Self>()
             + 8 * numbers
             + size_of_val(&self.X_WB[..])

@@ -9,8 +9,15 @@ use std::path::{Path, PathBuf};
 /// The file from which all other files of a run are made.
 pub(crate) const RECORDING: &str = "recording.qsr";
 /// Other files that a run may write, in addition to those in [`PLOTS`].
-const OTHERS: [&str; 6] =
-    ["summary.json", "states.csv", "contacts.csv", "uniqueness.csv", "mpc.csv", "view.html"];
+const OTHERS: [&str; 7] = [
+    "summary.json",
+    "states.csv",
+    "contacts.csv",
+    "sensors.csv",
+    "uniqueness.csv",
+    "mpc.csv",
+    "view.html",
+];
 /// Folder of plots, `*.svg`.
 pub(crate) const PLOTS: &str = "plots";
 /// Moves a file from one folder to another, if it exists.

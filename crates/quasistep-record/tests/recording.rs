@@ -4,9 +4,10 @@
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{
     CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, DeterminedSum, Digits, DrawnGeometry,
-    DrawnShape, Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError, Recording,
-    RecordingWriter, RunFolder, ShapeRole, SharedForce, StatesCsv, Uniqueness, write_contacts_csv,
-    write_states_csv, write_whole,
+    DrawnShape, Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError,
+    RecordedSensor, Recording, RecordingWriter, RunFolder, SensorKind, SensorsCsv, ShapeRole,
+    SharedForce, StatesCsv, Uniqueness, write_contacts_csv, write_sensors_csv, write_states_csv,
+    write_whole,
 };
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,7 @@ fn sample() -> Recording {
         v: (0..8).map(|i| AWKWARD[(3 * i + k) % AWKWARD.len()]).collect(),
         q_cmd: if k == 0 { vec![] } else { vec![AWKWARD[k]] },
         effort: if k == 0 { vec![] } else { vec![-AWKWARD[k]] },
+        sensors: if k == 0 { vec![] } else { (0..11).map(|i| AWKWARD[(i + k) % 7]).collect() },
         contacts: (0..k).map(|i| contact(i + k)).collect(),
         uniqueness: (k > 1).then(|| answer(k / 4)),
     };
@@ -101,9 +103,19 @@ fn sample() -> Recording {
             .map(String::from)
             .to_vec(),
         commands: vec!["a.x".into()],
+        sensors: vec![
+            sensor("wrist", SensorKind::ForceTorque, "N, N·m", &[6]),
+            sensor("pad", SensorKind::Pressure, "Pa", &[2, 2]),
+            sensor("range", SensorKind::Proximity, "m", &[]),
+        ],
         frames: (0..6).map(frame).collect(),
         finish: Finish::Stopped { reason: "contact problem not solved".into() },
     }
+}
+
+fn sensor(name: &str, kind: SensorKind, unit: &str, shape: &[usize]) -> RecordedSensor {
+    let size = if kind == SensorKind::Pressure { vec![0.02, 0.03] } else { vec![] };
+    RecordedSensor { name: name.into(), kind, unit: unit.into(), shape: shape.to_vec(), size }
 }
 
 /// Uniqueness answers for tests: the full content, or only "unique".
@@ -142,7 +154,8 @@ fn bits(r: &Recording) -> Vec<u64> {
         });
         let all =
             std::iter::once(f.t).chain(poses).chain(f.q.clone()).chain(f.v.clone()).chain(contacts);
-        out.extend(all.chain(f.q_cmd.clone()).chain(f.effort.clone()).map(f64::to_bits));
+        let forces = f.q_cmd.iter().chain(&f.effort).chain(&f.sensors).copied();
+        out.extend(all.chain(forces).map(f64::to_bits));
     }
     out
 }
@@ -364,10 +377,10 @@ fn written_badly(change: impl FnOnce(&mut Vec<u8>)) -> String {
 
 #[test]
 fn reading_refuses_what_it_does_not_know() {
-    for version in [6_u8, 8] {
+    for version in [6_u8, 9] {
         let error = written_badly(|bytes| bytes[8] = version);
         let wanted = format!(
-            "recording version {version}; this program reads version 7; run the scene again"
+            "recording version {version}; this program reads versions 7 to 8; run the scene again"
         );
         assert!(error.ends_with(&wanted), "{error}");
     }
@@ -524,6 +537,7 @@ fn quaternions_in_the_states_table_are_continuous_in_sign() {
         v: vec![],
         q_cmd: vec![],
         effort: vec![],
+        sensors: vec![],
         contacts: vec![],
         uniqueness: None,
     };
@@ -570,12 +584,67 @@ fn contacts_table_has_the_promised_columns() {
 }
 
 #[test]
+fn sensors_table_has_a_column_per_reading_and_a_row_per_step() {
+    let file = Scratch::new("sensors.csv");
+    let recording = sample();
+    write_sensors_csv(&recording, &file.0).unwrap();
+    let text = std::fs::read_to_string(&file.0).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        "t,wrist.fx,wrist.fy,wrist.fz,wrist.tx,wrist.ty,wrist.tz,pad.0.0,pad.0.1,pad.1.0,pad.1.1,range"
+    );
+    assert_eq!(lines.len(), 6, "the start has no readings");
+    let row: Vec<f64> = lines[3].split(',').map(|v| v.parse().unwrap()).collect();
+    assert_eq!(row[0], 0.3);
+    let bits = |row: &[f64]| row.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&row[1..]), bits(&recording.frames[3].sensors));
+    let (pad, range) = recording.sensor("pad").unwrap();
+    assert_eq!((pad.len(), range), (4, 6..10));
+}
+
+/// Files of version 7, which had no sensors, are those of version 8 without sensors.
+#[test]
+fn recordings_of_the_former_version_are_read() {
+    let mut recording = sample();
+    recording.sensors.clear();
+    recording.frames.iter_mut().for_each(|frame| frame.sensors.clear());
+    let mut bytes = recording.to_bytes().unwrap();
+    assert_eq!(bytes[8], 8);
+    bytes[8] = 7;
+    let back = Recording::from_bytes(&bytes, Path::new("r")).unwrap();
+    assert_eq!(bits(&back), bits(&recording));
+}
+
+#[test]
+fn readings_that_do_not_fit_their_sensors_are_refused() {
+    let refused = |change: fn(&mut Recording)| {
+        let mut recording = sample();
+        change(&mut recording);
+        recording.check().unwrap_err()
+    };
+    let seen = refused(|r| r.frames[2].sensors.truncate(10));
+    assert_eq!(seen, "frame 2: 10 readings of sensors; expected 11");
+    let seen = refused(|r| r.frames[1].sensors[3] = f64::NAN);
+    assert_eq!(seen, "frame 1: sensors holds NaN; every number must be finite");
+    let seen = refused(|r| r.sensors[0].shape = vec![5]);
+    assert!(seen.starts_with("sensor `wrist`: readings of shape [5]"), "{seen}");
+    let seen = refused(|r| r.sensors[1].shape = vec![1 << 20, 1 << 50]);
+    assert!(seen.starts_with("sensor `pad`: readings of shape"), "{seen}");
+    let seen = refused(|r| r.sensors[1].size = vec![1.0, 0.0]);
+    assert_eq!(seen, "sensor `pad`: edge 0; it must be > 0 m");
+}
+
+#[test]
 fn tables_refuse_frames_that_do_not_fit() {
     let recording = sample();
     let mut table =
         StatesCsv::new(Vec::new(), &recording.coordinates[..3], &recording.dofs).unwrap();
     let error = table.append(&recording.frames[0]).unwrap_err().to_string();
     assert_eq!(error, "a frame of 9 coordinates in a table of 3");
+    let mut table = SensorsCsv::new(Vec::new(), &recording.sensors[1..]).unwrap();
+    let error = table.append(&recording.frames[1]).unwrap_err().to_string();
+    assert_eq!(error, "a frame of 11 readings in a table of 5");
     let shapes = &recording.collision_shapes;
     let mut table = ContactsCsv::new(Vec::new(), &recording.bodies[..1], shapes).unwrap();
     let error = table.append(&recording.frames[1]).unwrap_err().to_string();
@@ -646,7 +715,7 @@ fn uniqueness_is_kept_step_by_step() {
     assert!(early.check().unwrap_err().contains("1 answers on uniqueness; expected 0"));
 }
 
-/// A block of a version 7 file: kind, lengths, compressed bytes.
+/// A block of a file: kind, lengths, compressed bytes.
 fn block(kind: u8, bytes: &[u8]) -> Vec<u8> {
     let packed = quasistep_record::compress(bytes).unwrap();
     let lengths = [bytes.len() as u64, packed.len() as u64];

@@ -2,10 +2,11 @@
 
 use crate::document::At;
 use crate::names::{body_index, find_body, fits_body};
-use quasistep::System;
+use crate::sensors::recorded;
+use quasistep::{Sensor, System};
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Vec3};
-use quasistep_record::{Contact, Frame, Mode, Recording};
+use quasistep_record::{Contact, Frame, Mode, Recording, SensorKind};
 
 /// A statement that must hold in a run of the unchanged scene.
 #[derive(Clone, Debug)]
@@ -21,6 +22,7 @@ pub struct Fact {
 enum What {
     Coordinate { t: f64, name: String },
     Effort { t: f64, name: String },
+    Reading { t: f64, sensor: String, column: Option<usize> },
     NormalForce { t: f64, pair: [String; 2] },
     FrictionForce { t: f64, pair: [String; 2] },
     SpinTorque { t: f64, pair: [String; 2] },
@@ -52,9 +54,10 @@ pub struct FactResult {
     pub text: String,
 }
 
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "coordinate",
     "effort",
+    "sensor",
     "normal_force",
     "friction_force",
     "spin_torque",
@@ -68,7 +71,11 @@ const KINDS: [&str; 12] = [
 ];
 
 impl Fact {
-    pub(crate) fn read(at: &At<'_>, system: &System) -> Result<Self, SceneError> {
+    pub(crate) fn read(
+        at: &At<'_>,
+        system: &System,
+        sensors: &[Sensor],
+    ) -> Result<Self, SceneError> {
         let mut keys = vec!["at", "from", "to", "value", "tolerance", "source"];
         keys.extend(KINDS);
         let map = at.map(&keys)?;
@@ -101,6 +108,7 @@ impl Fact {
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 What::Effort { t: time("at")?, name: named("coordinate", &names)? }
             }
+            "sensor" => reading(time("at")?, subject, sensors)?,
             "normal_force" => What::NormalForce { t: time("at")?, pair: pair()? },
             "friction_force" => What::FrictionForce { t: time("at")?, pair: pair()? },
             "spin_torque" => What::SpinTorque { t: time("at")?, pair: pair()? },
@@ -233,6 +241,7 @@ impl What {
         match self {
             Self::Coordinate { t, .. }
             | Self::Effort { t, .. }
+            | Self::Reading { t, .. }
             | Self::NormalForce { t, .. }
             | Self::FrictionForce { t, .. }
             | Self::SpinTorque { t, .. }
@@ -251,6 +260,10 @@ impl What {
         match self {
             Self::Coordinate { t, name } => format!("{name} at {t} s"),
             Self::Effort { t, name } => format!("drive force of {name} at {t} s"),
+            Self::Reading { t, sensor, column: None } => format!("sum of {sensor} at {t} s"),
+            Self::Reading { t, sensor, column: Some(k) } => {
+                format!("reading {k} of {sensor} at {t} s")
+            }
             Self::FrictionForce { t, pair } => of("friction force", pair, t),
             Self::NormalForce { t, pair } => of("normal force", pair, t),
             Self::SpinTorque { t, pair } => of("spin torque", pair, t),
@@ -274,6 +287,11 @@ impl What {
         match self {
             Self::Coordinate { name, .. } => head.coordinate(name).map(|i| frame.q[i]),
             Self::Effort { name, .. } => frame.effort.get(head.command(name)?).copied(),
+            Self::Reading { sensor, column, .. } => {
+                let (_, range) = head.sensor(sensor)?;
+                let readings = frame.sensors.get(range)?;
+                column.map_or_else(|| Some(readings.iter().sum()), |k| readings.get(k).copied())
+            }
             Self::FrictionForce { pair, .. } => {
                 let sum = contacts(head, frame, pair)
                     .map(|c| (c.force_W - c.n_AB_W * c.normal_force) * side(head, c, pair))
@@ -294,6 +312,28 @@ impl What {
             Self::Mode { .. } | Self::Drift { .. } | Self::Turn { .. } | Self::Count(_) => None,
         }
     }
+}
+
+/// A fact about a column of `sensors.csv`, or about the sum of a pressure array.
+fn reading(t: f64, at: &At<'_>, sensors: &[Sensor]) -> Result<What, SceneError> {
+    let name = at.text()?;
+    let mut valid = Vec::new();
+    for sensor in sensors.iter().map(recorded) {
+        let columns = sensor.columns();
+        if let Some(column) = columns.iter().position(|column| column == name) {
+            return Ok(What::Reading { t, sensor: sensor.name, column: Some(column) });
+        }
+        if sensor.kind == SensorKind::Pressure {
+            if sensor.name == name {
+                return Ok(What::Reading { t, sensor: sensor.name, column: None });
+            }
+            valid.push(sensor.name);
+        } else {
+            valid.extend(columns);
+        }
+    }
+    let valid: Vec<&str> = valid.iter().map(String::as_str).collect();
+    Err(at.error(unknown("reading", name, &valid)))
 }
 
 /// Two body names or patterns.

@@ -1,9 +1,10 @@
 //! Runs a scene from start to end and records every frame.
 
 use crate::scene::{Scene, n_steps};
+use crate::sensors::recorded;
 use quasistep::{
-    Checkpoint, ContactMode, State, StepError, StepInput, StepParams, StepReport, Uniqueness,
-    WarmStart, Wrench,
+    Checkpoint, ContactMode, SensedStep, State, StepError, StepInput, StepParams, StepReport,
+    Uniqueness, WarmStart, Wrench,
 };
 use quasistep_math::Pose;
 use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording};
@@ -144,6 +145,7 @@ impl Scene {
         }
         work.set_rest(true);
         let mut input = StepInput::default();
+        let mut before = State::default();
         let h = params.time_step;
         for index in 1..=self.n_steps_with(options) {
             let t = quasistep::end_of_step(state.time, h);
@@ -164,11 +166,17 @@ impl Scene {
                 input.tau = row(tau, system.model().n_v());
             }
             input.wrenches.extend_from_slice(options.wrenches);
+            if !self.sensors.is_empty() {
+                before.clone_from(&state);
+            }
             match system.step_with(&mut state, &input, params, &mut work).map(|_| ()) {
                 Ok(()) => {
                     let report = work.last_report();
                     let poses = work.poses_at(&state.q).map(<[Pose]>::to_vec);
-                    let frame = self.frame_at(&state, poses, Some((report, &input)));
+                    let mut frame = self.frame_at(&state, poses, Some((report, &input)));
+                    let (start, end, wrenches) = (&before, &state, &input.wrenches[..]);
+                    let sensed = SensedStep { start, end, wrenches, report, params };
+                    frame.sensors = self.read_sensors(&sensed);
                     let step = RunStep { index, state: &state, input: &input, report };
                     if sink(frame, Some(&step)).is_break() {
                         break;
@@ -270,9 +278,18 @@ impl Scene {
                 });
                 all
             },
+            sensors: self.sensors.iter().map(recorded).collect(),
             frames: Vec::new(),
             finish: Finish::Done,
         }
+    }
+
+    /// Readings of the scene's sensors in a step; empty if it has none.
+    pub fn read_sensors(&self, step: &SensedStep<'_>) -> Vec<f64> {
+        if self.sensors.is_empty() {
+            return Vec::new();
+        }
+        self.system.read_sensors(&self.sensors, step)
     }
 
     /// Coordinates of joints and frames that have a command and a drive force: index in `q_cmd`,
@@ -345,6 +362,7 @@ impl Scene {
             v: state.v.clone(),
             q_cmd: Vec::new(),
             effort: Vec::new(),
+            sensors: Vec::new(),
             contacts: Vec::new(),
             uniqueness: None,
         };

@@ -4,7 +4,9 @@
 use crate::facts::Fact;
 use crate::run::{RunOptions, RunStep};
 use crate::scene::Scene;
-use quasistep::{Sizes, Span, State, StepError, StepInput, StepParams, Workspace, end_of_step};
+use quasistep::{
+    SensedStep, Sizes, Span, State, StepError, StepInput, StepParams, Workspace, end_of_step,
+};
 use quasistep_record::Frame;
 use std::ops::ControlFlow;
 
@@ -67,14 +69,20 @@ impl Scene {
                     self.fill(options, params, rows.as_ref(), (from, span, read), input);
                 };
                 let system = &self.system;
+                let mut before = (!self.sensors.is_empty()).then(|| state.clone());
                 let taken = system.step_by_tolerance(state, stop.t, &mut input, params, work)?;
                 let mut goes_on = true;
                 for step in taken {
                     index += 1;
                     let poses = Some(step.X_WB.clone());
-                    let frame =
-                        self.frame_at(&step.state, poses, Some((&step.report, &step.input)));
                     let (state, input, report) = (&step.state, &step.input, &step.report);
+                    let mut frame = self.frame_at(state, poses, Some((report, input)));
+                    if let Some(start) = &before {
+                        let (end, wrenches) = (state, &input.wrenches[..]);
+                        let sensed = SensedStep { start, end, wrenches, report, params };
+                        frame.sensors = self.read_sensors(&sensed);
+                        before = Some(state.clone());
+                    }
                     let step = RunStep { index, state, input, report };
                     goes_on &= sink(frame, Some(&step)).is_continue();
                 }

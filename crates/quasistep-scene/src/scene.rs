@@ -8,13 +8,14 @@ use crate::curves::three;
 use crate::document::{At, Map, Node, Numbers, with_extents};
 use crate::facts::Fact;
 use crate::names::body_index;
+use crate::sensors::read_sensors;
 use crate::source::SceneSource;
 use crate::torques::Torque;
 use crate::world::World;
 use quasistep::{
     Certificate, Cone, Fallback, Formulation, FrictionLaw, Inertia, Integration, Motion,
-    PrescribedRate, Relaxation, Role, Rotations, Sizes, State, StepInput, StepParams, Substeps,
-    System, TangentAxes, Wrench,
+    PrescribedRate, Relaxation, Role, Rotations, Sensor, Sizes, State, StepInput, StepParams,
+    Substeps, System, TangentAxes, Wrench,
 };
 use quasistep_formats::SceneError;
 use quasistep_math::{Vec3, shown};
@@ -41,6 +42,8 @@ pub struct Scene {
     pub every: Option<f64>,
     /// Drawn shapes.
     pub drawing: Vec<DrawnShape>,
+    /// Sensors, in the order of their readings.
+    pub sensors: Vec<Sensor>,
     /// Facts that the scene states about its own run.
     pub facts: Vec<Fact>,
     /// Control task, if the scene has one.
@@ -69,7 +72,7 @@ struct WrenchOverTime {
     torque_W: [Curve; 3],
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "format",
     "title",
     "description",
@@ -82,6 +85,7 @@ const KEYS: [&str; 14] = [
     "friction",
     "collisions",
     "constraints",
+    "sensors",
     "mpc",
     "facts",
 ];
@@ -167,10 +171,12 @@ impl Scene {
         let control = (map.get("mpc"))
             .map(|at| ControlSection::read(at, &system, &q, one_size(at, &params)?))
             .transpose()?;
+        let sensors = map.get("sensors").map_or(Ok(Vec::new()), |at| read_sensors(at, &system))?;
         let facts = match map.get("facts") {
             None => Vec::new(),
             Some(at) => {
-                at.list()?.iter().map(|fact| Fact::read(fact, &system)).collect::<Result<_, _>>()?
+                let read = |fact: &At<'_>| Fact::read(fact, &system, &sensors);
+                at.list()?.iter().map(read).collect::<Result<_, _>>()?
             }
         };
         let text_of = |key: &str| map.get(key).map_or(Ok(""), At::text);
@@ -185,6 +191,7 @@ impl Scene {
             duration,
             every,
             drawing,
+            sensors,
             facts,
             control,
             clouds,

@@ -124,7 +124,7 @@ fn data(r: &Recording, drawn: &Drawn, frames: &Value, notes: &str) -> Value {
         Finish::Done => Value::Null,
         Finish::Stopped { reason } => json!(reason),
     };
-    json!({
+    let mut data = json!({
         "scene": r.scene, "title": r.title, "time_step": r.time_step, "stopped": finish,
         "thinned": notes,
         "bodies": r.bodies, "coordinates": r.coordinates, "commands": r.commands,
@@ -133,7 +133,11 @@ fn data(r: &Recording, drawn: &Drawn, frames: &Value, notes: &str) -> Value {
         },
         "shapes": drawn.shapes, "pool": drawn.pool.list,
         "moving": moving_bodies(r), "start": start, "frames": frames,
-    })
+    });
+    if !r.sensors.is_empty() {
+        data["sensors"] = json!(r.sensors);
+    }
+    data
 }
 
 /// Indices of the bodies whose poses are stored in every frame; the others are fixed.
@@ -186,6 +190,10 @@ fn frames(r: &Recording, every: usize) -> Result<Value, ViewError> {
         column("q", &|c| c.doubles(kept.iter().flat_map(|&k| q[k].iter().copied())))?;
         column("qCmd", &|c| c.doubles(frames().flat_map(|f| f.q_cmd.iter().copied())))?;
         column("effort", &|c| c.doubles(frames().flat_map(|f| f.effort.iter().copied())))?;
+        if !r.sensors.is_empty() {
+            let readings = || frames().flat_map(|f| f.sensors.iter().copied());
+            column("sensors", &|c| c.reals(single, readings()))?;
+        }
         column("poses", &|c| c.reals(single, poses()))?;
         column("nContacts", &|c| c.words(frames().map(|f| f.contacts.len())))?;
         column("a", &|c| c.words(contacts().map(|c| c.a)))?;

@@ -54,6 +54,7 @@ mod load;
 mod mass_scale;
 mod params;
 mod part;
+mod pressure;
 mod report;
 mod rest;
 mod resting;
@@ -62,6 +63,7 @@ mod row;
 mod run_derivatives;
 mod scan;
 mod seams;
+mod sensors;
 mod sizes;
 mod stand_in;
 mod state;
@@ -102,15 +104,17 @@ pub use params::{
     Fallback, Inertia, Integration, PrescribedRate, Relaxation, Rotations, StepParams, Substeps,
     TangentAxes,
 };
+pub use pressure::Pad;
 pub use quasistep_record::{
     DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,
 };
 pub use report::{
-    BodyDrag, ConstraintReport, ContactMode, ContactReport, CoulombMethod, JointForce, Method,
-    SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepMethod, StepReport, SupportForce,
+    BodyDrag, ConstraintReport, ContactMode, ContactReport, CoulombMethod, JointForce, LastSubstep,
+    Method, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepMethod, StepReport, SupportForce,
 };
 pub use row::RowKey;
 pub use run_derivatives::{RunDerivatives, SystemChange};
+pub use sensors::{SensedStep, Sensor, SensorKind};
 pub use sizes::{SizeChoice, Sizes};
 pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};

@@ -61,6 +61,8 @@ pub struct ContactReport {
     pub feature: u32,
     /// Middle between the two witness points, in m.
     pub p_W: Vec3,
+    /// Witness points of A and of B, at which the step has the force act on each of the two, in m.
+    pub p_WC: [Vec3; 2],
     /// Unit normal, from A into B.
     pub n_AB_W: Vec3,
     /// Signed distance before the step, in m.
@@ -220,6 +222,17 @@ impl StepReport {
     }
 }
 
+/// The last substep of a step that was divided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LastSubstep {
+    /// Its size, in s.
+    pub size: f64,
+    /// Configuration at its start.
+    pub q: Vec<f64>,
+    /// Velocity at its start; empty where none is carried over.
+    pub v: Vec<f64>,
+}
+
 /// All results of one step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
@@ -259,6 +272,8 @@ pub struct StepReport {
     /// Number of substeps, 1 for an undivided step. Velocity, forces and contacts are those of the
     /// last substep.
     pub substeps: u32,
+    /// The last substep of a divided step.
+    pub last_substep: Option<LastSubstep>,
     /// Number of shape pairs beyond the contact margin that were added because the motion brought
     /// them together.
     pub n_joined: usize,

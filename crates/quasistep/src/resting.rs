@@ -4,7 +4,7 @@ use crate::certificate::Certificate;
 use crate::load::Drive;
 use crate::params::StepParams;
 use crate::part::Places;
-use crate::report::{BodyDrag, ContactReport, JointForce, StepReport, SupportForce};
+use crate::report::{BodyDrag, ContactReport, JointForce, LastSubstep, StepReport, SupportForce};
 use crate::row::RowKey;
 use crate::scan::Scan;
 use crate::state::{State, StepInput, WarmRow, Wrench};
@@ -305,6 +305,13 @@ impl Part {
     /// Writes the state and the report of the part into those of the whole system.
     pub fn scatter(&mut self, own: &StepReport, state: &mut State, report: &mut StepReport) {
         let Self { places, resting, state: from, .. } = self;
+        // what rests has kept its place and its velocity
+        report.last_substep = own.last_substep.as_ref().map(|part| {
+            let (mut q, mut v) = (state.q.clone(), state.v.clone());
+            put(&mut q, &part.q, &places.q);
+            put(&mut v, &part.v, &places.v);
+            LastSubstep { size: part.size, q, v }
+        });
         state.time = from.time;
         put(&mut state.q, &from.q, &places.q);
         put(&mut state.v, &from.v, &places.v);

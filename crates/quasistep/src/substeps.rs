@@ -22,6 +22,7 @@
 use crate::error::{PairDepth, StepError};
 use crate::load::Drive;
 use crate::params::{Inertia, Integration, StepParams, Substeps};
+use crate::report::LastSubstep;
 use crate::scan::Meeting;
 use crate::state::State;
 use crate::sweep::Breach;
@@ -58,6 +59,7 @@ impl System {
     ) -> Result<(), StepError> {
         work.report.n_joined = 0;
         work.report.substeps = 1;
+        work.report.last_substep = None;
         work.parts.clear();
         if let Some(trace) = &mut work.trace {
             *trace = Trace { left: params.time_step, ..Trace::default() };
@@ -112,7 +114,11 @@ impl System {
                         breach = next;
                         break;
                     }
-                    None if size == left => return Ok(()),
+                    None if size == left => {
+                        let State { q, v, .. } = from;
+                        work.report.last_substep = Some(LastSubstep { size, q, v });
+                        return Ok(());
+                    }
                     None => {
                         from.q.clone_from(&work.q_next);
                         from.v.clone_from(&work.report.v);

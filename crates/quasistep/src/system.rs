@@ -650,7 +650,7 @@ fn check_roles(
 }
 
 /// For each body, the outermost body of those that fixed joints weld together.
-fn welds(model: &Model) -> Vec<usize> {
+pub(crate) fn welds(model: &Model) -> Vec<usize> {
     let mut weld: Vec<usize> = (0..model.n_bodies()).collect();
     for i in 1..model.n_bodies() {
         if matches!(model.body(i).joint, JointKind::Fixed) {

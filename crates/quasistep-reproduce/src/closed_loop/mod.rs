@@ -9,6 +9,7 @@ mod results;
 mod table;
 
 pub(crate) use plots::step_axis;
+use quasistep::SensedStep;
 pub use quasistep_control::{FileFormat, Integers};
 pub use results::LoopRun;
 
@@ -129,6 +130,7 @@ pub fn run(
         time_step: section.time_step,
         slots: Slots::default(),
     };
+    let mut before = control.state().clone();
     for _ in 0..section.steps {
         let began = clock();
         let mut late = || {
@@ -145,8 +147,17 @@ pub fn run(
         };
         run.cpu_ns.push(clock().saturating_sub(began));
         for moved in &step.moved {
-            let frame = scene.frame(&moved.state, Some((&moved.report, &moved.input)));
+            let mut frame = scene.frame(&moved.state, Some((&moved.report, &moved.input)));
+            let sensed = SensedStep {
+                start: &before,
+                end: &moved.state,
+                wrenches: &moved.input.wrenches,
+                report: &moved.report,
+                params: control.params(),
+            };
+            frame.sensors = scene.read_sensors(&sensed);
             run.recording.frames.push(frame);
+            before.clone_from(&moved.state);
         }
         let flow = observer(&step);
         run.steps.push(step);

@@ -26,6 +26,7 @@ mod rest;
 mod robots;
 mod scenes;
 mod sdf_models;
+mod sensors;
 mod sizes;
 mod source;
 mod start_velocity;

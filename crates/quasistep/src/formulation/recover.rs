@@ -177,6 +177,7 @@ fn contact(
         body_b: system.geoms[near.geom_b as usize].body as u32,
         feature: point.feature,
         p_W: near.p_W(),
+        p_WC: [point.p_WCa, point.p_WCb],
         n_AB_W: point.n_AB_W,
         phi: point.phi,
         phi_next: point.phi + h * v_n,

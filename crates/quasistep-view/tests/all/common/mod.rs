@@ -88,6 +88,7 @@ pub fn push() -> Recording {
         ]),
         dofs: vec![],
         commands: names(&["finger.slide"]),
+        sensors: vec![],
         frames,
         finish: Finish::Done,
     }
@@ -174,6 +175,7 @@ fn frame(k: usize, t: f64, half: f64) -> Frame {
         v: vec![],
         q_cmd: if k == 0 { vec![] } else { vec![slide + 0.01] },
         effort: if k == 0 { vec![] } else { vec![push] },
+        sensors: vec![],
         contacts,
         uniqueness: None,
     }
