@@ -2,10 +2,11 @@
 //! documentation; [`crate::reader`] reads it.
 
 use crate::columns::{Digits, Packer, Unpacker, compress};
+use crate::contacts::{pack_contacts, unpack_contacts};
 use crate::data::pose_to_array;
 use crate::{
-    Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint, RecordError,
-    RecordedSensor, Recording, ShapeRole, Uniqueness, write_whole,
+    DrawnGeometry, DrawnShape, Finish, Frame, Image, Paint, RecordError, RecordedSensor, Recording,
+    ShapeRole, Uniqueness, write_whole,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -309,23 +310,7 @@ fn pack(frames: &[Frame], digits: Digits) -> io::Result<Vec<u8>> {
     out.doubles(frames.iter().flat_map(|f| f.q_cmd.iter().copied()));
     out.doubles(frames.iter().flat_map(|f| f.effort.iter().copied()));
     out.doubles(frames.iter().flat_map(|f| f.sensors.iter().copied()));
-    out.words(frames.iter().map(|f| f.contacts.len()));
-    let contacts = || frames.iter().flat_map(|f| &f.contacts);
-    out.words(contacts().map(|c| c.a));
-    out.words(contacts().map(|c| c.b));
-    out.words(contacts().map(|c| c.key.shape_a));
-    out.words(contacts().map(|c| c.key.shape_b));
-    out.words(contacts().map(|c| c.key.feature as usize));
-    out.words(contacts().map(|c| c.mode as usize));
-    let vectors: [fn(&Contact) -> Vec3; 4] = [|c| c.p_W, |c| c.n_AB_W, |c| c.force_W, |c| c.roll_W];
-    for vector in vectors {
-        out.reals(digits, contacts().flat_map(|c| vector(c).to_array()));
-    }
-    let numbers: [fn(&Contact) -> f64; 5] =
-        [|c| c.phi, |c| c.phi_next, |c| c.normal_force, |c| c.spin, |c| c.mu];
-    for number in numbers {
-        out.reals(digits, contacts().map(number));
-    }
+    pack_contacts(frames, digits, &mut out);
     if frames.iter().any(|f| f.uniqueness.is_some()) {
         let mut said = Answers::default();
         for frame in frames {
@@ -341,11 +326,12 @@ fn pack(frames: &[Frame], digits: Digits) -> io::Result<Vec<u8>> {
     Ok(out.into_bytes())
 }
 
-/// Decodes the frames of a block; `is_first` is true if the block contains frame 0.
+/// Decodes the frames of a block of a file of some version; `is_first` is true if the block contains
+/// frame 0.
 pub(crate) fn unpack(
     bytes: &[u8],
     digits: Digits,
-    known: &Recording,
+    (known, version): (&Recording, u32),
     is_first: bool,
 ) -> Result<Vec<Frame>, String> {
     let mut from = Unpacker::new(bytes);
@@ -366,11 +352,7 @@ pub(crate) fn unpack(
     let effort = from.doubles(per(n_steps, n_cmd))?;
     let n_read = known.n_readings();
     let sensors = from.doubles(per(n_steps, n_read))?;
-    let n_contacts = from.words(n)?;
-    let total = n_contacts.iter().fold(0_usize, |sum, k| sum.saturating_add(*k));
-    let [a, b, shape_a, shape_b, feature, mode] = columns(|| from.words(total))?;
-    let [p, normal, force, roll] = columns(|| from.reals(digits, per(total, 3)))?;
-    let [phi, phi_next, normal_force, spin, mu] = columns(|| from.reals(digits, total))?;
+    let mut contacts = unpack_contacts(&mut from, digits, n, version)?.into_iter();
     let said = answers(from.rest())?;
     let answer = |i: usize| match said.frames.get(i).copied().flatten() {
         Some(k) => said
@@ -381,29 +363,6 @@ pub(crate) fn unpack(
             .ok_or_else(|| format!("frame {i} speaks of answer {k} of {}", said.answers.len())),
         None => Ok(None),
     };
-    let mut contacts = (0..total).map(|j| {
-        Ok::<_, String>(Contact {
-            a: a[j],
-            b: b[j],
-            p_W: vector(&p, j),
-            n_AB_W: vector(&normal, j),
-            phi: phi[j],
-            phi_next: phi_next[j],
-            normal_force: normal_force[j],
-            force_W: vector(&force, j),
-            spin: spin[j],
-            roll_W: vector(&roll, j),
-            mode: *Mode::ALL
-                .get(mode[j])
-                .ok_or_else(|| format!("contact mode {}; valid are 0, 1, 2", mode[j]))?,
-            mu: mu[j],
-            key: ContactKey {
-                shape_a: shape_a[j],
-                shape_b: shape_b[j],
-                feature: feature[j] as u32,
-            },
-        })
-    });
     let mut frames = Vec::with_capacity(n);
     for i in 0..n {
         let step = (i + n_steps).checked_sub(n);
@@ -417,7 +376,7 @@ pub(crate) fn unpack(
             q_cmd: q_cmd[row(n_cmd)].to_vec(),
             effort: effort[row(n_cmd)].to_vec(),
             sensors: sensors[row(n_read)].to_vec(),
-            contacts: contacts.by_ref().take(n_contacts[i]).collect::<Result<_, _>>()?,
+            contacts: contacts.next().unwrap_or_default(),
             uniqueness: answer(i)?,
         });
     }
@@ -441,17 +400,6 @@ fn answers(text: &[u8]) -> Result<Answers, String> {
         ));
     }
     Ok(said)
-}
-
-/// Reads `N` consecutive columns of the same kind.
-fn columns<T, const N: usize>(
-    mut next: impl FnMut() -> Result<Vec<T>, String>,
-) -> Result<[Vec<T>; N], String> {
-    let mut all = [const { Vec::new() }; N];
-    for column in &mut all {
-        *column = next()?;
-    }
-    Ok(all)
 }
 
 fn to_head(r: &Recording) -> Head {
@@ -541,10 +489,6 @@ pub(crate) fn from_head(head: Head) -> Result<Recording, String> {
         frames: Vec::new(),
         finish: Finish::Stopped { reason: "the recording is cut off here".into() },
     })
-}
-
-fn vector(column: &[f64], i: usize) -> Vec3 {
-    Vec3::new(column[3 * i], column[3 * i + 1], column[3 * i + 2])
 }
 
 fn array_to_pose(a: &[f64; 7]) -> Pose {

@@ -9,7 +9,7 @@
 //!
 //! Eight bytes `quasirec`, the version as u32, then blocks. A block is its kind (one byte), its length before and after
 //! compression (u64 each; at most 256 MB before), and its bytes, compressed with zlib. All numbers are little endian.
-//! A block has at most 100 frames. Version 8 (version 7, which is read as well, has no sensors):
+//! A block has at most 100 frames. Version 8 (version 7, which is read as well, has no sensors and no `source`):
 //!
 //! | kind | content before compression |
 //! |------|----------------------------|
@@ -32,7 +32,8 @@
 //! | `q_cmd`    | commands · N f64  | commands of the step that ends at the frame; none for the first frame of all |
 //! | `effort`   | commands · N f64  | drive force of the step, N or N·m; none for the first frame of all |
 //! | `sensors`  | readings · N f64  | readings of all sensors in the step, arrays row by row; none for the first frame of all |
-//! | `n_contacts` | N u32           | contacts of the step that ends at the frame; their sum is C   |
+//! | `n_contacts` | N u32           | contacts of the step that ends at the frame; their sum is M   |
+//! | `source`   | M u32             | of a contact: 0, or one more than the index of that of the frame before which it repeats to the bit; C are 0, and the columns below are theirs |
 //! | `a`, `b`, `shape_a`, `shape_b`, `feature`, `mode` | C u32 each | bodies, collision shapes, number of the pair of features; mode 0 separate, 1 stick, 2 slide |
 //! | `p`, `n`, `force`, `roll` | 3 C f32 each | of a contact: point, normal, force, torque across the normal |
 //! | `phi`, `phi_next`, `normal_force`, `spin`, `mu` | C f32 each | signed distances, normal force, torque about the normal, and friction coefficient of a contact |
@@ -57,6 +58,7 @@
 #![allow(non_snake_case)] // frames in monogram notation: X_WB, n_AB_W
 
 mod columns;
+mod contacts;
 mod csv;
 mod data;
 mod error;

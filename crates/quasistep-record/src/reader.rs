@@ -16,6 +16,7 @@ pub struct RecordingReader<R: Read> {
     file: PathBuf,
     /// Byte offset of the next block.
     at: u64,
+    version: u32,
     head: Recording,
     n_frames: usize,
     /// Time of the last frame read, in s.
@@ -73,7 +74,7 @@ impl<R: Read> RecordingReader<R> {
         head.check().map_err(|e| RecordError::inconsistent(path, e))?;
         let file = path.to_owned();
         let at = at + block.length;
-        Ok(Self { from, file, at, head, n_frames: 0, end: 0.0, has_end: false })
+        Ok(Self { from, file, at, version, head, n_frames: 0, end: 0.0, has_end: false })
     }
 
     /// The recording without its frames. Its `finish` is known after all frames are read.
@@ -104,7 +105,8 @@ impl<R: Read> RecordingReader<R> {
             kind @ (FRAMES | EXACT_FRAMES) if !self.has_end => {
                 let digits = if kind == FRAMES { Digits::Single } else { Digits::All };
                 let is_first = self.n_frames == 0;
-                let frames = unpack(&block.bytes, digits, &self.head, is_first).map_err(here)?;
+                let frames = unpack(&block.bytes, digits, (&self.head, self.version), is_first)
+                    .map_err(here)?;
                 for (k, frame) in (self.n_frames..).zip(&frames) {
                     self.head.check_frame(k, frame).map_err(|e| {
                         RecordError::inconsistent(&self.file, format!("frame {k}: {e}"))

@@ -603,16 +603,51 @@ fn sensors_table_has_a_column_per_reading_and_a_row_per_step() {
     assert_eq!((pad.len(), range), (4, 6..10));
 }
 
-/// Files of version 7, which had no sensors, are those of version 8 without sensors.
+/// A file that a program of version 7 wrote, of three steps of a pinched box.
 #[test]
 fn recordings_of_the_former_version_are_read() {
+    let bytes = include_bytes!("data/version7.qsr");
+    assert_eq!(bytes[8], 7);
+    let back = Recording::from_bytes(bytes, Path::new("r")).unwrap();
+    assert_eq!(back.frames.len(), 4);
+    assert_eq!(back.sensors, []);
+    let forces = |k: usize| back.frames[k].contacts.iter().map(|c| c.normal_force).sum::<f64>();
+    // N: from the contacts.csv of the same run
+    assert_eq!([1, 2, 3].map(|k| back.frames[k].contacts.len()), [8; 3]);
+    assert!((forces(3) - 6.0).abs() < 1e-5);
+}
+
+#[test]
+fn contacts_that_repeat_those_of_the_frame_before_take_no_room() {
     let mut recording = sample();
-    recording.sensors.clear();
-    recording.frames.iter_mut().for_each(|frame| frame.sensors.clear());
-    let mut bytes = recording.to_bytes().unwrap();
-    assert_eq!(bytes[8], 8);
-    bytes[8] = 7;
-    let back = Recording::from_bytes(&bytes, Path::new("r")).unwrap();
+    recording.frames.iter_mut().for_each(|frame| frame.uniqueness = None);
+    let last = recording.frames.last().unwrap().clone();
+    let one = |n: usize| {
+        let mut long = recording.clone();
+        long.frames.extend((1..=n).map(|k| Frame { t: last.t + k as f64, ..last.clone() }));
+        long
+    };
+    let [short, long] = [one(1), one(60)];
+    for recording in [&short, &long] {
+        let back = Recording::from_bytes(&recording.to_bytes().unwrap(), Path::new("r")).unwrap();
+        assert_eq!(bits(&back), bits(recording));
+    }
+    let mut changing = long.clone();
+    for (k, frame) in changing.frames.iter_mut().enumerate() {
+        frame.contacts.iter_mut().for_each(|c| c.phi += 1e-9 * k as f64);
+    }
+    let mut without = long.clone();
+    let repeated = sample().frames.len();
+    without.frames[repeated..].iter_mut().for_each(|frame| frame.contacts.clear());
+    let size = |r: &Recording| r.to_bytes().unwrap().len();
+    let [same, all] = [&long, &changing].map(|r| size(r) - size(&without));
+    assert!(4 * same < all, "{same} bytes of contacts; {all} where they change");
+    // a change of one bit, of one contact alone, is kept
+    recording = long;
+    let contacts = &mut recording.frames.last_mut().unwrap().contacts;
+    let changed = contacts.last_mut().unwrap();
+    changed.phi = f64::from_bits(changed.phi.to_bits() ^ 1);
+    let back = Recording::from_bytes(&recording.to_bytes().unwrap(), Path::new("r")).unwrap();
     assert_eq!(bits(&back), bits(&recording));
 }
 
