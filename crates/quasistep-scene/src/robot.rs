@@ -12,7 +12,7 @@ use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
-use quasistep::{Constraint, ConstraintKind};
+use quasistep::{Constraint, ConstraintKind, DEFAULT_REACH, Pad};
 use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};
 use quasistep_formats::{Format, Options, Places, SceneError, unknown};
 use quasistep_geometry::{Polytope, Shape};
@@ -164,6 +164,13 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
     let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
     assembly.constraints.extend(constraints);
+    for pad in &robot.pads {
+        let body = body_of_link[pad.link];
+        let own = (0..assembly.geoms.len()).filter(|k| assembly.geoms[*k].body == body).collect();
+        let name = format!("{model}.{}", pad.name);
+        let own = Pad { name, geoms: own, pull: pad.pull, reach: DEFAULT_REACH, seals: false };
+        assembly.pads.push((own, pad.share));
+    }
     Ok(())
 }
 
