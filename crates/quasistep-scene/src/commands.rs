@@ -81,25 +81,12 @@ impl Commands {
         let &Of { system, q, told, shares, .. } = of;
         let mut torques = Reader::new(system);
         let names = system.model().coordinate_names();
-        let mut slots: Vec<Slot> = Vec::new();
-        let mut turning: Vec<Turning> = Vec::new();
         let joints = system.commanded().iter().map(|&body| system.model().body(body));
         let joints = joints.map(|joint| (&joint.joint_name, joint.q.len(), false));
         let springs = system.springs().map(|spring| (&spring.name, 7, true));
         let pads = system.pads().iter().map(|pad| (&pad.name, 1, false));
         let all: Vec<(&String, usize, bool)> = joints.chain(springs).chain(pads).collect();
-        let farthest = system.farthest_commands().iter().copied();
-        let mut coordinates = system.command_names().into_iter().zip(farthest);
-        for &(name, n, spring) in &all {
-            let turns = n >= 4;
-            if turns {
-                let (name, first, moves) = (name.clone(), slots.len(), n == 7);
-                turning.push(Turning { name, first, moves, spring, rpy: None, path: None });
-            }
-            for (k, (name, farthest)) in coordinates.by_ref().take(n).enumerate() {
-                slots.push(Slot { name, quaternion: turns && k < 4, farthest, curve: None });
-            }
-        }
+        let (mut slots, mut turning) = slots_of(system, &all);
         let mut start = system.command_at(told);
         let first_pad = start.len() - shares.len();
         start.truncate(first_pad);
@@ -255,6 +242,25 @@ impl Commands {
             }
         }
     }
+}
+
+/// Coordinates that can be commanded, and those of them with an orientation. `all` are the names of
+/// joints, springs and pads, their numbers of coordinates, and whether they are springs.
+fn slots_of(system: &System, all: &[(&String, usize, bool)]) -> (Vec<Slot>, Vec<Turning>) {
+    let (mut slots, mut turning): (Vec<Slot>, Vec<Turning>) = (Vec::new(), Vec::new());
+    let farthest = system.farthest_commands().iter().copied();
+    let mut coordinates = system.command_names().into_iter().zip(farthest);
+    for &(name, n, spring) in all {
+        let turns = n >= 4;
+        if turns {
+            let (name, first, moves) = (name.clone(), slots.len(), n == 7);
+            turning.push(Turning { name, first, moves, spring, rpy: None, path: None });
+        }
+        for (k, (name, farthest)) in coordinates.by_ref().take(n).enumerate() {
+            slots.push(Slot { name, quaternion: turns && k < 4, farthest, curve: None });
+        }
+    }
+    (slots, turning)
 }
 
 /// Sets the command of a coordinate; an error if it has one already, or if the command is too

@@ -164,14 +164,23 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
     let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
     assembly.constraints.extend(constraints);
+    add_pads(assembly, model, &robot, &body_of_link);
+    Ok(())
+}
+
+/// Adds the pads of a description, each with its command at the start.
+fn add_pads(assembly: &mut Assembly, model: &str, robot: &Description, body_of_link: &[usize]) {
     for pad in &robot.pads {
         let body = body_of_link[pad.link];
-        let own = (0..assembly.geoms.len()).filter(|k| assembly.geoms[*k].body == body).collect();
-        let name = format!("{model}.{}", pad.name);
-        let own = Pad { name, geoms: own, pull: pad.pull, reach: DEFAULT_REACH, seals: false };
+        let geoms = (0..assembly.geoms.len()).filter(|k| assembly.geoms[*k].body == body).collect();
+        let mut name = format!("{model}.{}", pad.name);
+        // a joint may have the same name
+        if assembly.joints.contains(&name) {
+            name.push_str(".adhesion");
+        }
+        let own = Pad { name, geoms, pull: pad.pull, reach: DEFAULT_REACH, seals: false };
         assembly.pads.push((own, pad.share));
     }
-    Ok(())
 }
 
 /// Bodies of a description's links, and the base on which it stands.

@@ -16,18 +16,13 @@
 //! Points of a contact that have opened beyond the reach do not pull: a pad that peels off loses
 //! their part of the pull, or all of it if it has to seal.
 
-use crate::contact::{ContactRow, ContactRows};
 use crate::error::{StepError, SystemError};
-use crate::report::ContactReport;
-use crate::system::{Geom, System, bad};
 
 /// Default of [`Pad::reach`], in m. It is twice the default of
 /// [`StepParams::max_overlap`](crate::StepParams::max_overlap), up to which contacts that push may
 /// open in a step.
 pub const DEFAULT_REACH: f64 = 0.002;
 
-/// Points of a closed rim. Two points are those of an edge.
-const LEAST_SEALED: usize = 3;
 /// Rounding of expressions and interpolated commands.
 const ROUNDING: f64 = 1e-9;
 
@@ -69,110 +64,37 @@ pub(crate) struct Pulled {
     pub share: f64,
 }
 
-/// Checks the pads of a definition, and sorts their shapes.
-pub(crate) fn check(mut pads: Vec<Pad>, geoms: &[Geom]) -> Result<Vec<Pad>, SystemError> {
+/// Checks the pads of a definition with `n_geoms` shapes, and sorts the shapes of each.
+pub(crate) fn check(mut pads: Vec<Pad>, n_geoms: usize) -> Result<Vec<Pad>, SystemError> {
+    let bad = |what, seen, rule| Err(SystemError::Definition { what, seen, rule });
     for pad in &mut pads {
         let Pad { name, geoms: own, pull, reach, .. } = pad;
         let what = || format!("pad `{name}`");
         own.sort_unstable();
-        if let Some(geom) = own.last().filter(|geom| **geom >= geoms.len()) {
-            let rule = format!("below {}", geoms.len());
-            return Err(bad(what(), format!("shape {geom}"), rule));
+        if let Some(geom) = own.last().filter(|geom| **geom >= n_geoms) {
+            return bad(what(), format!("shape {geom}"), format!("below {n_geoms}"));
         }
         for (key, value, unit) in [("pull", *pull, "N"), ("reach", *reach, "m")] {
             if !(value >= 0.0 && value.is_finite()) {
                 let rule = format!("it must be ≥ 0 {unit}");
-                return Err(bad(what(), format!("{key} {value}"), rule));
+                return bad(what(), format!("{key} {value}"), rule);
             }
         }
     }
     Ok(pads)
 }
 
-impl System {
-    /// Pads, in the order of their commands at the end of `q_cmd`.
-    pub fn pads(&self) -> &[Pad] {
-        &self.pads
-    }
-
-    /// The commands of pads among those of a step.
-    pub(crate) fn shares<'a>(&self, q_cmd: &'a [f64]) -> &'a [f64] {
-        &q_cmd[q_cmd.len() - self.pads.len()..]
-    }
-
-    pub(crate) fn check_shares(&self, q_cmd: &[f64]) -> Result<(), StepError> {
-        let mut pads = self.pads.iter().zip(self.shares(q_cmd));
-        let Some((pad, share)) = pads.find(|(_, share)| !Pad::is_share(**share)) else {
-            return Ok(());
-        };
-        let why = format!("{share} was seen; it must be from 0 to 1, a share of {} N", pad.pull);
-        Err(StepError::Value { what: format!("command of pad `{}`", pad.name), why })
-    }
+/// The commands of pads among those of a step.
+pub(crate) fn shares<'a>(pads: &[Pad], q_cmd: &'a [f64]) -> &'a [f64] {
+    &q_cmd[q_cmd.len() - pads.len()..]
 }
 
-impl ContactRows {
-    /// Finds the contact points that pads pull.
-    pub fn find_pulls(&mut self, system: &System) {
-        self.pulls.clear();
-        for (index, pad) in system.pads.iter().enumerate() {
-            let first = self.pulls.len();
-            let (mut end, mut n) = (0, 0);
-            let pair = |row: &ContactRow| (row.near.geom_a, row.near.geom_b);
-            for rows in self.rows.chunk_by(|x, y| pair(x) == pair(y)) {
-                let start = end;
-                end += rows.len();
-                let (a, b) = pair(&rows[0]);
-                if !(pad.has(a) || pad.has(b)) {
-                    continue;
-                }
-                let before = self.pulls.len();
-                let in_reach = (start..).zip(rows).filter(|(_, r)| r.near.point.phi <= pad.reach);
-                self.pulls.extend(in_reach.map(|(row, _)| Pulled {
-                    row: row as u32,
-                    pad: index as u32,
-                    share: 1.0,
-                }));
-                let found = self.pulls.len() - before;
-                if pad.seals && (found < LEAST_SEALED || found < rows.len()) {
-                    self.pulls.truncate(before);
-                } else if found > 0 {
-                    n += rows.len();
-                }
-            }
-            self.pulls[first..].iter_mut().for_each(|pulled| pulled.share = 1.0 / n as f64);
-        }
-        self.pulls.sort_unstable_by_key(|pulled| (pulled.row, pulled.pad));
-    }
-
-    /// Pulls at one contact point.
-    pub fn pulls_of(&self, row: usize) -> &[Pulled] {
-        let first = self.pulls.partition_point(|pulled| (pulled.row as usize) < row);
-        let own = self.pulls[first..].iter().take_while(|pulled| pulled.row as usize == row);
-        &self.pulls[first..first + own.count()]
-    }
-
-    /// Subtracts `J_nᵀ p` from the generalised force `tau`. `pulls` is the pull of each pad, in N.
-    pub fn add_pulls(&self, pulls: &[f64], tau: &mut [f64]) {
-        for pulled in &self.pulls {
-            let pull = pulled.share * pulls[pulled.pad as usize];
-            for (dof, column) in self.columns_of(&self.rows[pulled.row as usize]) {
-                tau[dof] -= column[0] * pull;
-            }
-        }
-    }
-
-    /// Writes the pull at each contact, in N.
-    pub fn report_pulls(&self, pulls: &[f64], contacts: &mut [ContactReport]) {
-        for pulled in &self.pulls {
-            contacts[pulled.row as usize].pull += pulled.share * pulls[pulled.pad as usize];
-        }
-    }
-
-    /// The pull of each pad that acts, in N.
-    pub fn acting(&self, pulls: &[f64]) -> impl Iterator<Item = f64> {
-        pulls.iter().enumerate().map(|(pad, pull)| {
-            let own = self.pulls.iter().filter(|pulled| pulled.pad as usize == pad);
-            pull * own.map(|pulled| pulled.share).sum::<f64>()
-        })
-    }
+/// Error if the command of a pad is outside its range.
+pub(crate) fn check_shares(pads: &[Pad], q_cmd: &[f64]) -> Result<(), StepError> {
+    let mut told = pads.iter().zip(shares(pads, q_cmd));
+    let Some((pad, share)) = told.find(|(_, share)| !Pad::is_share(**share)) else {
+        return Ok(());
+    };
+    let why = format!("{share} was seen; it must be from 0 to 1, a share of {} N", pad.pull);
+    Err(StepError::Value { what: format!("command of pad `{}`", pad.name), why })
 }

@@ -55,6 +55,7 @@ mod load;
 mod mass_scale;
 mod params;
 mod part;
+mod pull;
 mod report;
 mod rest;
 mod resting;

@@ -1,5 +1,6 @@
 //! Applied forces, springs and commands of a step. All formulations share them.
 
+use crate::adhesion;
 use crate::cartesian::Pull;
 use crate::constraint::Reduction;
 use crate::contact::ContactRows;
@@ -97,13 +98,7 @@ impl Load {
             model.add_wrench(kin, wrench.body, p_W, wrench.force_W, wrench.torque_W, &mut self.tau);
         }
 
-        let pads = system.pads.iter().zip(system.shares(input.q_cmd));
-        self.pulls.clear();
-        self.pulls.extend(pads.map(|(pad, share)| share * pad.pull));
-        self.tau_unpulled.clear();
-        if !self.pulls.is_empty() {
-            self.tau_unpulled.extend_from_slice(&self.tau);
-        }
+        self.set_pulls(system, input.q_cmd);
 
         self.q_target.clear();
         self.q_target.extend_from_slice(&state.q);
@@ -143,6 +138,16 @@ impl Load {
             }
         }
         Ok(())
+    }
+
+    fn set_pulls(&mut self, system: &System, q_cmd: &[f64]) {
+        let pads = system.pads.iter().zip(adhesion::shares(&system.pads, q_cmd));
+        self.pulls.clear();
+        self.pulls.extend(pads.map(|(pad, share)| share * pad.pull));
+        self.tau_unpulled.clear();
+        if !self.pulls.is_empty() {
+            self.tau_unpulled.extend_from_slice(&self.tau);
+        }
     }
 
     /// Puts the pulls of pads at the given contact rows into `tau`.

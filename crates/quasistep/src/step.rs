@@ -1,6 +1,7 @@
 //! The main loop. Start reading here: `System::take_stages` lists the stages of one time step, and
 //! `System::solve_rows` the stages of its program.
 
+use crate::adhesion;
 use crate::cartesian;
 use crate::error::StepError;
 use crate::formulation::FrictionLaw;
@@ -345,7 +346,7 @@ impl System {
             );
             return Err(StepError::Value { what: "q_cmd".into(), why });
         }
-        self.check_shares(input.q_cmd)?;
+        adhesion::check_shares(&self.pads, input.q_cmd)?;
         for wrench in input.wrenches {
             if wrench.body >= self.model.n_bodies() {
                 return Err(StepError::Value {

@@ -199,7 +199,6 @@ impl System {
         };
         check_roles(&model, &roles, held)?;
         check_bodies(&geoms, &instances, n_bodies)?;
-        let pads = adhesion::check(pads, &geoms)?;
         let n = geoms.len();
         for exception in &friction_exceptions {
             check_pair("friction exception", exception.pair, n)?;
@@ -215,10 +214,9 @@ impl System {
         }
 
         let commanded: Vec<usize> = (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
-        let n_cmd = commanded.iter().map(|&i| model.body(i).q.len()).sum::<usize>();
-        let n_cmd_v = commanded.iter().map(|&i| model.body(i).v.len()).sum::<usize>();
-        let n_cmd = n_cmd + 7 * springs.len() + pads.len();
-        let n_cmd_v = n_cmd_v + 6 * springs.len() + pads.len();
+        let joints = || commanded.iter().map(|&i| model.body(i));
+        let n_cmd = joints().map(|b| b.q.len()).sum::<usize>() + 7 * springs.len() + pads.len();
+        let n_cmd_v = joints().map(|b| b.v.len()).sum::<usize>() + 6 * springs.len() + pads.len();
         let mut body_of_dof = vec![WORLD; model.n_v()];
         for body in 1..n_bodies {
             for dof in model.body(body).v.clone() {
@@ -228,6 +226,7 @@ impl System {
         let sizes = GeomSize::of_all(&geoms, n_bodies);
         let moves_with = groups(&model, &geoms);
         let mut system = Self {
+            pads: adhesion::check(pads, geoms.len())?,
             model,
             geoms,
             sizes,
@@ -240,7 +239,6 @@ impl System {
             springs,
             constraints,
             constraint_groups: Vec::new(),
-            pads,
             n_cmd,
             n_cmd_v,
             variable_of_dof: Vec::new(),
@@ -398,6 +396,11 @@ impl System {
         }
         command.extend(self.pads.iter().map(|_| 1.0));
         command
+    }
+
+    /// Pads, in the order of their commands at the end of `q_cmd`.
+    pub fn pads(&self) -> &[Pad] {
+        &self.pads
     }
 
     /// Closed loops and couplings, in the order of the report.
@@ -586,7 +589,7 @@ pub(crate) fn trees(model: &Model, constraints: &[Held]) -> Vec<usize> {
     root
 }
 
-pub(crate) fn bad(what: String, seen: String, rule: String) -> SystemError {
+fn bad(what: String, seen: String, rule: String) -> SystemError {
     SystemError::Definition { what, seen, rule }
 }
 
