@@ -32,7 +32,7 @@ const ROUNDING: f64 = 1e-9;
 pub struct Pad {
     /// Name of its command.
     pub name: String,
-    /// Indices of its shapes, in any order; [`System`] sorts them.
+    /// Indices of its shapes, in any order; those of a system are sorted.
     pub geoms: Vec<usize>,
     /// Largest pull, in N, ≥ 0.
     pub pull: f64,
