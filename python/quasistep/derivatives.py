@@ -633,12 +633,16 @@ class DifferentiableSystem(PlannedSystem):
         q[in_q] = u[:n]
         part = np.zeros((self.n_u, self.n_u_v))
         part[:n, :n_v] = self.coordinate_matrix(q)[np.ix_(in_q, in_v)]
-        # poses that frames are told
-        for row, column in zip(range(n, self.n_u, 7), range(n_v, self.n_u_v, 6), strict=True):
+        # poses that frames are told, then shares of the pull of pads
+        frames = (self.n_u - n) - (self.n_u_v - n_v)
+        for k in range(frames):
+            row, column = n + 7 * k, n_v + 6 * k
             w, x, y, z = u[row : row + 4] / np.linalg.norm(u[row : row + 4])
             turn = [[-x, -y, -z], [w, z, -y], [-z, w, x], [y, -x, w]]
             part[row : row + 4, column : column + 3] = 0.5 * np.array(turn)
             part[row + 4 : row + 7, column + 3 : column + 6] = np.eye(3)
+        pads = self.n_u - n - 7 * frames
+        part[self.n_u - pads :, self.n_u_v - pads :] = np.eye(pads)
         return part
 
     def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> Array:

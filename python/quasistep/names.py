@@ -225,8 +225,8 @@ class NamedSystem(_core.System):
         return u
 
     def commanded(self, q: ArrayLike) -> Array:
-        """The command that holds a configuration without load: its commanded coordinates, and the
-        poses of frames with Cartesian stiffness.
+        """The command that holds a configuration without load: its commanded coordinates, the
+        poses of frames with Cartesian stiffness, and 1 for each pad, which then pulls.
 
         Parameters
         ----------

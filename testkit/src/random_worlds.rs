@@ -205,6 +205,7 @@ impl Parts {
             roles: self.roles,
             springs: Vec::new(),
             constraints: Vec::new(),
+            pads: Vec::new(),
             friction: PairFriction::Minimum,
             friction_exceptions: Vec::new(),
             excluded: Vec::new(),

@@ -196,6 +196,7 @@ impl Parts {
             roles: self.roles,
             springs: Vec::new(),
             constraints: Vec::new(),
+            pads: Vec::new(),
             friction: PairFriction::default(),
             friction_exceptions: Vec::new(),
             excluded: Vec::new(),

@@ -382,6 +382,7 @@ impl World {
             excluded: self.excluded.clone(),
             springs: Vec::new(),
             constraints: Vec::new(),
+            pads: Vec::new(),
         });
         let gather =
             |part: fn(&Part) -> &Vec<f64>| self.parts.iter().flat_map(part).copied().collect();

@@ -117,6 +117,11 @@ pub enum PredictionError {
         /// Name of the spring.
         spring: String,
     },
+    /// The scene has a pad that pulls what touches it, which predictions do not model.
+    Pad {
+        /// Name of the pad.
+        pad: String,
+    },
     /// A dof has neither inertia nor a spring, so its speed is undetermined.
     Massless {
         /// Name of the dof.
@@ -160,6 +165,10 @@ impl std::fmt::Display for PredictionError {
             Self::CartesianSpring { spring } => write!(
                 f,
                 "`{spring}` has Cartesian stiffness, which plans do not know; give its joints a `stiffness` instead"
+            ),
+            Self::Pad { pad } => write!(
+                f,
+                "the pad `{pad}` pulls what touches it, which plans do not know; leave its `adhesion` out"
             ),
             Self::Massless { dof } => write!(
                 f,
@@ -206,6 +215,9 @@ impl Dynamics {
         }
         if let Some(spring) = system.springs().next() {
             return Err(PredictionError::CartesianSpring { spring: spring.name.clone() });
+        }
+        if let Some(pad) = system.pads().first() {
+            return Err(PredictionError::Pad { pad: pad.name.clone() });
         }
         let driven: Vec<usize> = match self {
             Self::Dynamic { driven } => driven.clone(),

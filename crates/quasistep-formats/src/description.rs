@@ -27,6 +27,8 @@ pub struct Description {
     pub pairs: Vec<Pair>,
     /// Loop-closing constraints.
     pub constraints: Vec<Constraint>,
+    /// Links that pull what touches them.
+    pub pads: Vec<Pad>,
     /// Gravitational acceleration, in m/s²; `None` if the file gives none.
     pub gravity: Option<[f64; 3]>,
     /// Time step, in s; `None` if the file gives none.
@@ -40,7 +42,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// All names: of links, their shapes, joints, leaders of joints, models and constraints.
+    /// All names: of links, their shapes, joints, leaders of joints, models, constraints and pads.
     pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let of_links = self.links.iter_mut().flat_map(|link| {
             let parts = link.visuals.iter_mut().chain(&mut link.collisions);
@@ -55,8 +57,22 @@ impl Description {
             | Constraint::Weld { name, .. }
             | Constraint::Coupling { name, .. } => name,
         });
-        of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints)
+        let of_pads = self.pads.iter_mut().map(|pad| &mut pad.name);
+        of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints).chain(of_pads)
     }
+}
+
+/// A link whose collision shapes pull what touches them: a suction cup or a magnet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pad {
+    /// Name of its command.
+    pub name: String,
+    /// Index of the link.
+    pub link: usize,
+    /// Largest pull, in N.
+    pub pull: f64,
+    /// Share of the pull at the start, 0 to 1.
+    pub share: f64,
 }
 
 /// Number of drives of a model, by kind.

@@ -78,7 +78,7 @@ pub fn push(bytes: &mut Vec<u8>, c: &ContactReport) {
     doubles(bytes, &c.p_W.to_array());
     doubles(bytes, &c.n_AB_W.to_array());
     doubles(bytes, &[c.phi, c.phi_next, c.normal_force]);
-    doubles(bytes, &c.force_W().to_array());
+    doubles(bytes, &c.net_force_W().to_array());
     doubles(bytes, &[c.spin_torque]);
     words(bytes, &[mode, c.feature, c.geom_a, c.geom_b]);
     doubles(bytes, &c.roll_torque_W.to_array());

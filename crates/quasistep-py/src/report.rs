@@ -177,8 +177,8 @@ impl StepReport {
 
     /// Drive force on each commanded dof, shape (n_u_v,), in N or N·m: spring and damper of an
     /// actuated joint, or the force that a prescribed motion requires. Then, for each frame with
-    /// Cartesian stiffness, torque and force at its origin, in the world. Names are in
-    /// ``system.efforts``.
+    /// Cartesian stiffness, torque and force at its origin, in the world. Then the pull of each pad
+    /// that acts. Names are in ``system.efforts``.
     #[getter]
     fn effort<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.data.effort)

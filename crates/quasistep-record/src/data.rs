@@ -270,9 +270,9 @@ pub struct Contact {
     pub phi: f64,
     /// Signed distance after the step by the step's linearisation, in m.
     pub phi_next: f64,
-    /// Normal force, in N, ≥ 0.
+    /// Normal force, in N, ≥ 0: that with which the surfaces press one another.
     pub normal_force: f64,
-    /// Total contact force on B, in W, in N.
+    /// Total force on B, in W, in N: friction and normal force, less the pull of pads.
     pub force_W: Vec3,
     /// Torque on B about the normal, in N·m.
     pub spin: f64,
@@ -338,9 +338,6 @@ impl Recording {
                 "body 0 is `{}`; it must be `world`",
                 self.bodies.first().map_or("missing", String::as_str)
             ));
-        }
-        if let Some(name) = self.commands.iter().find(|c| !self.coordinates.contains(c)) {
-            return Err(format!("command `{name}` is not among the coordinates"));
         }
         for sensor in &self.sensors {
             sensor.check().map_err(|e| format!("sensor `{}`: {e}", sensor.name))?;

@@ -8,7 +8,7 @@ use crate::joints::{Settings, fit_start, joint_pose};
 use crate::mass::MASSLESS;
 use crate::names::find_body;
 use crate::shapes::Piece;
-use quasistep::{CartesianSpring, Constraint, FrictionException, Geom, Role, Surface};
+use quasistep::{CartesianSpring, Constraint, FrictionException, Geom, Pad, Role, Surface};
 use quasistep_formats::description::{Drive, Masks};
 use quasistep_formats::mesh::Textures;
 use quasistep_formats::{SceneError, unknown};
@@ -59,6 +59,8 @@ pub(crate) struct Assembly {
     pub springs: Vec<CartesianSpring>,
     /// Loop closures and couplings given by the model files.
     pub constraints: Vec<Constraint>,
+    /// Pads, each with its command at the start.
+    pub pads: Vec<(Pad, f64)>,
     /// True if the current model has Cartesian springs, so that its joints may have no stiffness of
     /// their own.
     pub held: bool,
@@ -171,6 +173,7 @@ impl Assembly {
             textures: Textures::default(),
             springs: Vec::new(),
             constraints: Vec::new(),
+            pads: Vec::new(),
             held: false,
             X_WB: vec![Pose::IDENTITY],
             notes: Vec::new(),

@@ -5,7 +5,7 @@ use crate::curves::{curves, kind_of, three};
 use crate::document::{At, Map};
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
 use crate::torques::{Reader, Torque, passive_note};
-use quasistep::{StepInput, StepParams, System};
+use quasistep::{Pad, StepInput, StepParams, System};
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::path::Path;
@@ -26,6 +26,8 @@ pub(crate) struct Of<'s, 'a> {
     pub told: &'s [f64],
     /// Motors that no entry commands: body index and torque, in N or N·m.
     pub motors: &'s [(usize, f64)],
+    /// Commands of pads that no entry commands.
+    pub shares: &'s [f64],
     /// Place of the models, for errors about them.
     pub models: &'s At<'a>,
     pub params: &'s StepParams,
@@ -76,28 +78,19 @@ impl Commands {
         dir: &Path,
         grid: &Grid,
     ) -> Result<Self, SceneError> {
-        let &Of { system, q, told, .. } = of;
+        let &Of { system, q, told, shares, .. } = of;
         let mut torques = Reader::new(system);
         let names = system.model().coordinate_names();
-        let mut slots: Vec<Slot> = Vec::new();
-        let mut turning: Vec<Turning> = Vec::new();
         let joints = system.commanded().iter().map(|&body| system.model().body(body));
         let joints = joints.map(|joint| (&joint.joint_name, joint.q.len(), false));
         let springs = system.springs().map(|spring| (&spring.name, 7, true));
-        let all: Vec<(&String, usize, bool)> = joints.chain(springs).collect();
-        let farthest = system.farthest_commands().iter().copied();
-        let mut coordinates = system.command_names().into_iter().zip(farthest);
-        for &(name, n, spring) in &all {
-            let turns = n >= 4;
-            if turns {
-                let (name, first, moves) = (name.clone(), slots.len(), n == 7);
-                turning.push(Turning { name, first, moves, spring, rpy: None, path: None });
-            }
-            for (k, (name, farthest)) in coordinates.by_ref().take(n).enumerate() {
-                slots.push(Slot { name, quaternion: turns && k < 4, farthest, curve: None });
-            }
-        }
-        let start = system.command_at(told);
+        let pads = system.pads().iter().map(|pad| (&pad.name, 1, false));
+        let all: Vec<(&String, usize, bool)> = joints.chain(springs).chain(pads).collect();
+        let (mut slots, mut turning) = slots_of(system, &all);
+        let mut start = system.command_at(told);
+        let first_pad = start.len() - shares.len();
+        start.truncate(first_pad);
+        start.extend(shares);
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             if entry.entry("frame").is_some() {
                 for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
@@ -116,6 +109,10 @@ impl Commands {
                 torques.read(&entry, dir, grid)?;
                 continue;
             }
+            if entry.entry("pad").is_some() {
+                read_pad(&entry, &mut slots[first_pad..], dir, grid)?;
+                continue;
+            }
             let mut keys = vec!["joint", "joints"];
             keys.extend(KINDS);
             let map = entry.map(&keys)?;
@@ -127,7 +124,7 @@ impl Commands {
                 read_pose(value, &mut slots, joint, grid)?;
                 continue;
             }
-            let wanted = targets(&map, &slots, &names)?;
+            let wanted = targets(&map, &slots[..first_pad], &names)?;
             let curves = curves(kind, value, wanted.len(), dir, grid, "m or rad")?;
             for (slot, curve) in wanted.into_iter().zip(curves) {
                 tell(&mut slots[slot], curve, &entry, grid)?;
@@ -247,6 +244,25 @@ impl Commands {
     }
 }
 
+/// Coordinates that can be commanded, and those of them with an orientation. `all` are the names of
+/// joints, springs and pads, their numbers of coordinates, and whether they are springs.
+fn slots_of(system: &System, all: &[(&String, usize, bool)]) -> (Vec<Slot>, Vec<Turning>) {
+    let (mut slots, mut turning): (Vec<Slot>, Vec<Turning>) = (Vec::new(), Vec::new());
+    let farthest = system.farthest_commands().iter().copied();
+    let mut coordinates = system.command_names().into_iter().zip(farthest);
+    for &(name, n, spring) in all {
+        let turns = n >= 4;
+        if turns {
+            let (name, first, moves) = (name.clone(), slots.len(), n == 7);
+            turning.push(Turning { name, first, moves, spring, rpy: None, path: None });
+        }
+        for (k, (name, farthest)) in coordinates.by_ref().take(n).enumerate() {
+            slots.push(Slot { name, quaternion: turns && k < 4, farthest, curve: None });
+        }
+    }
+    (slots, turning)
+}
+
 /// Sets the command of a coordinate; an error if it has one already, or if the command is too
 /// large.
 fn tell(slot: &mut Slot, curve: Curve, at: &At<'_>, grid: &Grid) -> Result<(), SceneError> {
@@ -333,6 +349,32 @@ fn read_pose(
         for (slot, curve) in slots[first..first + 3].iter_mut().zip(three(xyz, grid)?) {
             tell(slot, curve, xyz, grid)?;
         }
+    }
+    Ok(())
+}
+
+/// Reads an entry with a `pad`: the share of its pull over time.
+fn read_pad(entry: &At<'_>, pads: &mut [Slot], dir: &Path, grid: &Grid) -> Result<(), SceneError> {
+    let kinds = &KINDS[..KINDS.len() - 1];
+    let mut keys = vec!["pad"];
+    keys.extend(kinds);
+    let map = entry.map(&keys)?;
+    let at = map.need("pad")?;
+    let (kind, value) = kind_of(&map, kinds)?;
+    let name = at.text()?;
+    let Some(pad) = pads.iter().position(|slot| slot.name == name) else {
+        let names: Vec<&str> = pads.iter().map(|slot| slot.name.as_str()).collect();
+        return Err(at.error(unknown("pad", name, &names)));
+    };
+    for curve in curves(kind, value, 1, dir, grid, "a share of the pull")? {
+        let outside = |t: &f64| !Pad::is_share(curve.at(*t).0);
+        if let Some(t) = std::iter::once(0.0).chain(grid.times()).find(outside) {
+            let seen = curve.at(t).0;
+            return Err(value.error(format!(
+                "the value is {seen} at t = {t} s; it must be from 0, off, to 1, the whole pull"
+            )));
+        }
+        tell(&mut pads[pad], curve, entry, grid)?;
     }
     Ok(())
 }

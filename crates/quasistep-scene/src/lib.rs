@@ -18,6 +18,7 @@
 //! ```
 #![allow(non_snake_case)] // monogram notation: X_WB, p_B, force_W
 
+mod adhesion;
 mod assembly;
 mod blocked;
 mod cartesian;

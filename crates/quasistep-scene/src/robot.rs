@@ -12,7 +12,7 @@ use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
-use quasistep::{Constraint, ConstraintKind};
+use quasistep::{Constraint, ConstraintKind, DEFAULT_REACH, Pad};
 use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};
 use quasistep_formats::{Format, Options, Places, SceneError, unknown};
 use quasistep_geometry::{Polytope, Shape};
@@ -164,7 +164,23 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
     let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
     assembly.constraints.extend(constraints);
+    add_pads(assembly, model, &robot, &body_of_link);
     Ok(())
+}
+
+/// Adds the pads of a description, each with its command at the start.
+fn add_pads(assembly: &mut Assembly, model: &str, robot: &Description, body_of_link: &[usize]) {
+    for pad in &robot.pads {
+        let body = body_of_link[pad.link];
+        let geoms = (0..assembly.geoms.len()).filter(|k| assembly.geoms[*k].body == body).collect();
+        let mut name = format!("{model}.{}", pad.name);
+        // a joint may have the same name
+        if assembly.joints.contains(&name) {
+            name.push_str(".adhesion");
+        }
+        let own = Pad { name, geoms, pull: pad.pull, reach: DEFAULT_REACH, seals: false };
+        assembly.pads.push((own, pad.share));
+    }
 }
 
 /// Bodies of a description's links, and the base on which it stands.

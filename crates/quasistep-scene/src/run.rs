@@ -292,7 +292,7 @@ impl Scene {
         self.system.read_sensors(&self.sensors, step)
     }
 
-    /// Coordinates of joints and frames that have a command and a drive force: index in `q_cmd`,
+    /// Coordinates of joints and frames, and pads, that have a command and a drive force: index in `q_cmd`,
     /// and index in the effort. Quaternions are left out: their four numbers share three torques.
     fn commanded_coordinates(&self) -> Vec<(usize, usize)> {
         let model = self.system.model();
@@ -300,7 +300,9 @@ impl Scene {
         let mut all = Vec::new();
         let joints = self.system.commanded().iter().map(|&body| model.body(body));
         let joints = joints.map(|joint| (joint.q.len(), joint.v.len()));
-        for (n_q, n_v) in joints.chain(self.system.springs().map(|_| (7, 6))) {
+        let others = self.system.springs().map(|_| (7, 6));
+        let others = others.chain(self.system.pads().iter().map(|_| (1, 1)));
+        for (n_q, n_v) in joints.chain(others) {
             // positions follow the orientation, in `q` as in `v`
             let skip = if n_q == n_v { (0, 0) } else { (4, 3) };
             for k in 0..n_q - skip.0 {
@@ -383,7 +385,7 @@ impl Scene {
                 phi: c.phi,
                 phi_next: c.phi_next,
                 normal_force: c.normal_force,
-                force_W: c.force_W(),
+                force_W: c.net_force_W(),
                 spin: c.spin_torque,
                 roll_W: c.roll_torque_W,
                 mode: match c.mode {

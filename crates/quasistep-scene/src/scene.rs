@@ -72,7 +72,7 @@ struct WrenchOverTime {
     torque_W: [Curve; 3],
 }
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "format",
     "title",
     "description",
@@ -86,6 +86,7 @@ const KEYS: [&str; 15] = [
     "collisions",
     "constraints",
     "sensors",
+    "adhesion",
     "mpc",
     "facts",
 ];
@@ -143,8 +144,19 @@ impl Scene {
             );
         }
 
-        let World { system, q, v, told, motors, extents, drawing, clouds, mut warnings, notes } =
-            World::read(&map, dir, looks)?;
+        let World {
+            system,
+            q,
+            v,
+            told,
+            motors,
+            shares,
+            extents,
+            drawing,
+            clouds,
+            mut warnings,
+            notes,
+        } = World::read(&map, dir, looks)?;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         if !v.is_empty() && !params.formulation.carries_velocity() {
             warnings.push(format!(
@@ -163,8 +175,8 @@ impl Scene {
         let grid = Grid { h, n: n_steps(duration, h) };
         let of_models = |key: &str| map.get(key).map(|at| with_extents(at, &extents));
         let models = map.need("models")?;
-        let (told, motors, params_of) = (&told, &motors, &params);
-        let of = Of { system: &system, q: &q, told, motors, models, params: params_of };
+        let (told, motors, shares, params_of) = (&told, &motors, &shares, &params);
+        let of = Of { system: &system, q: &q, told, motors, shares, models, params: params_of };
         let commands = Commands::read(of_models("commands").as_ref(), &of, dir, &grid)?;
         let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));

@@ -1,5 +1,6 @@
 //! Builds the system and its start from the models of a scene.
 
+use crate::adhesion;
 use crate::assembly::Assembly;
 use crate::cloud::CloudReport;
 use crate::collisions::Collisions;
@@ -28,6 +29,8 @@ pub(crate) struct World {
     pub told: Vec<f64>,
     /// Motors given by the model files: body index and torque, in N or N·m.
     pub motors: Vec<(usize, f64)>,
+    /// Commands of pads without commands.
+    pub shares: Vec<f64>,
     /// Bounding boxes of bodies, which expressions of the scene may use.
     pub extents: Extents,
     pub drawing: Vec<DrawnShape>,
@@ -57,9 +60,12 @@ impl World {
         extents: Extents,
     ) -> Result<Self, SceneError> {
         let filled = assembly.filled_in_words();
-        let Assembly { bodies, geoms, mut warnings, mut notes, mut constraints, .. } = assembly;
+        let Assembly { bodies, geoms, mut warnings, mut notes, mut constraints, mut pads, .. } =
+            assembly;
         notes.extend(filled);
         let models = map.need("models")?;
+        adhesion::read(map.get("adhesion"), &bodies, &geoms, &mut pads)?;
+        let (pads, shares) = pads.into_iter().unzip();
         let model = assembly.builder.build().map_err(|e| models.error(e.to_string()))?;
         let mut q = start_of(&model, &assembly.start).map_err(|why| models.error(why))?;
         constraints::read(map.get("constraints"), &model, &q, &mut constraints)?;
@@ -88,6 +94,7 @@ impl World {
             excluded,
             springs: assembly.springs,
             constraints,
+            pads,
         })
         .map_err(|e| models.error(e.to_string()))?;
 
@@ -111,6 +118,7 @@ impl World {
             v,
             told,
             motors: assembly.motors,
+            shares,
             extents,
             drawing,
             clouds,

@@ -57,7 +57,17 @@ impl System {
 
         certify_contacts(work, params, &mut balance, &mut certificate);
         let Workspace {
-            report, load, problem, convex, coulomb, scan, scan_next, drag, floats, ..
+            report,
+            load,
+            contacts,
+            problem,
+            convex,
+            coulomb,
+            scan,
+            scan_next,
+            drag,
+            floats,
+            ..
         } = &mut *work;
         self.add_limits_and_damping(report, &mut balance);
         let undissipated =
@@ -79,6 +89,7 @@ impl System {
             let w = spring.wrench(spring.velocity(&report.v), h);
             report.effort.extend(w.to_array());
         }
+        report.effort.extend(contacts.acting(&load.pulls));
 
         for (dof, unbalanced) in balance.on_dofs.iter().enumerate() {
             let worst = if self.is_turn(dof) {

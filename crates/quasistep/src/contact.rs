@@ -19,6 +19,7 @@
 //! Rows are stored over all dofs; prescribed dofs move to the constant side when a formulation
 //! assembles its problem (the ∂ψ/∂t terms of Trinkle05).
 
+use crate::adhesion::Pulled;
 use crate::area::{Area, Centre};
 use crate::certificate::Certificate;
 use crate::formulation::Cone;
@@ -120,6 +121,8 @@ pub(crate) struct ContactRows {
     pub areas: Vec<AreaAt>,
     /// Flat contacts on a foundation, in the order of their points.
     pub beds: Vec<Bed>,
+    /// Points that pads pull, ascending by row.
+    pub pulls: Vec<Pulled>,
     pub dofs: Vec<u32>,
     /// Columns `[J_n, J_t1, J_t2]`, in m/s per unit rate of the dof.
     pub columns: Vec<[f64; 3]>,

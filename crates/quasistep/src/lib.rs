@@ -28,6 +28,7 @@
 //! This crate does no input or output, prints nothing and owns no clock.
 #![allow(non_snake_case)] // the letters of the papers: P, K_a, X_WB, J_n
 
+mod adhesion;
 mod area;
 mod batch;
 mod batch_derivatives;
@@ -55,6 +56,7 @@ mod mass_scale;
 mod params;
 mod part;
 mod pressure;
+mod pull;
 mod report;
 mod rest;
 mod resting;
@@ -79,6 +81,7 @@ mod trace;
 mod uniqueness;
 mod workspace;
 
+pub use adhesion::{DEFAULT_REACH, Pad};
 pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
 pub use batch_derivatives::{
     BatchDerivatives, BatchVelocities, DerivativeOutcome, DifferentiateBatch,

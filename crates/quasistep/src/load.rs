@@ -1,7 +1,9 @@
 //! Applied forces, springs and commands of a step. All formulations share them.
 
+use crate::adhesion;
 use crate::cartesian::Pull;
 use crate::constraint::Reduction;
+use crate::contact::ContactRows;
 use crate::error::StepError;
 use crate::params::{PrescribedRate, StepParams};
 use crate::state::{State, Wrench};
@@ -19,9 +21,13 @@ pub(crate) struct Drive<'a> {
 /// Loads and drives of one step, over all dofs. All formulations share them.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// Applied generalised force `tau`, in N or N·m: gravity and external forces. Where velocity is
-    /// carried from step to step it includes Coriolis and gyroscopic forces.
+    /// Applied generalised force `tau`, in N or N·m: gravity, external forces, and the pulls of pads
+    /// at the current contact rows. Where velocity is carried from step to step it includes Coriolis and gyroscopic forces.
     pub tau: Vec<f64>,
+    /// Pull of each pad, in N.
+    pub pulls: Vec<f64>,
+    /// `tau` without the pulls, in a system with pads.
+    tau_unpulled: Vec<f64>,
     /// `q_cmd ⊖ q` on commanded dofs, in m or rad. For actuated dofs the command is taken at the
     /// time at which the spring is evaluated.
     pub dq_cmd: Vec<f64>,
@@ -92,6 +98,8 @@ impl Load {
             model.add_wrench(kin, wrench.body, p_W, wrench.force_W, wrench.torque_W, &mut self.tau);
         }
 
+        self.set_pulls(system, input.q_cmd);
+
         self.q_target.clear();
         self.q_target.extend_from_slice(&state.q);
         let (mut at_q, mut at_v) = (0, 0);
@@ -130,6 +138,22 @@ impl Load {
             }
         }
         Ok(())
+    }
+
+    fn set_pulls(&mut self, system: &System, q_cmd: &[f64]) {
+        let pads = system.pads.iter().zip(adhesion::shares(&system.pads, q_cmd));
+        self.pulls.clear();
+        self.pulls.extend(pads.map(|(pad, share)| share * pad.pull));
+        self.tau_unpulled.clear();
+        if !self.pulls.is_empty() {
+            self.tau_unpulled.extend_from_slice(&self.tau);
+        }
+    }
+
+    /// Puts the pulls of pads at the given contact rows into `tau`.
+    pub fn pull_with(&mut self, contacts: &ContactRows) {
+        self.tau.copy_from_slice(&self.tau_unpulled);
+        contacts.add_pulls(&self.pulls, &mut self.tau);
     }
 }
 

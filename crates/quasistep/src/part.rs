@@ -1,5 +1,6 @@
 //! The system of some bodies of another system.
 
+use crate::adhesion::Pad;
 use crate::held::{Constraint, ConstraintKind, Held};
 use crate::report::{BodyDrag, ContactReport, JointForce, SupportForce};
 use crate::row::RowKey;
@@ -131,7 +132,9 @@ impl System {
         let joints = self.commanded().iter().map(|b| (*b, self.model.body(*b)));
         let joints = joints.map(|(b, joint)| (keeps[b], joint.q.len(), joint.v.len()));
         let frames = self.springs.iter().map(|spring| (keeps[spring.given.frame.body], 7, 6));
-        for (stays, n_q, n_v) in joints.chain(frames) {
+        let stay = |pad: &Pad| pad.geoms.iter().any(|geom| keeps[self.geoms[*geom].body]);
+        let pads = self.pads.iter().map(|pad| (stay(pad), 1, 1));
+        for (stays, n_q, n_v) in joints.chain(frames).chain(pads) {
             if stays {
                 places.q_cmd.extend(at_q..at_q + n_q);
                 places.v_cmd.extend(at_v..at_v + n_v);
@@ -162,6 +165,15 @@ impl System {
                 .collect(),
             constraints: constraints_of(self, &constraints, own, &model),
             constraint_groups: Vec::new(),
+            pads: self
+                .pads
+                .iter()
+                .filter(|pad| stay(pad))
+                .map(|pad| {
+                    let own = pad.geoms.iter().filter_map(|geom| geoms.binary_search(geom).ok());
+                    Pad { geoms: own.collect(), ..pad.clone() }
+                })
+                .collect(),
             n_cmd: places.q_cmd.len(),
             n_cmd_v: places.v_cmd.len(),
             variable_of_dof: Vec::new(),

@@ -71,8 +71,11 @@ pub struct ContactReport {
     pub phi_next: f64,
     /// Friction of the pair.
     pub friction: Friction,
-    /// Normal force on B along `n_AB_W`, ≥ 0, in N.
+    /// Normal force on B along `n_AB_W`, ≥ 0, in N: that with which the surfaces press one another.
     pub normal_force: f64,
+    /// Pull of pads at this contact, in N, ≥ 0: a force on B against `n_AB_W`, beside the normal
+    /// force.
+    pub pull: f64,
     /// Friction force on B, in N. For an area only the sum over its points is determined, not its
     /// distribution.
     pub friction_force_W: Vec3,
@@ -103,9 +106,15 @@ pub struct ContactReport {
 }
 
 impl ContactReport {
-    /// Total contact force on B, in N.
+    /// Contact force on B, in N, without the pull of pads.
     pub fn force_W(&self) -> Vec3 {
         self.n_AB_W * self.normal_force + self.friction_force_W
+    }
+
+    /// Total force on B at this contact, in N: the contact force less the pull of pads. A force sensor
+    /// between the bodies measures it.
+    pub fn net_force_W(&self) -> Vec3 {
+        self.force_W() - self.n_AB_W * self.pull
     }
 
     /// Total torque on B about the contact point, in N·m.
@@ -256,7 +265,7 @@ pub struct StepReport {
     /// Drive force on each commanded dof, in N or N·m: spring and damper of an actuated joint, or
     /// the force that a prescribed motion requires. Then, for each
     /// [`CartesianSpring`](crate::CartesianSpring), torque and force on its frame at the frame's
-    /// origin, in W.
+    /// origin, in W. Then, for each [`Pad`](crate::Pad), the pull of all its contact points, in N.
     pub effort: Vec<f64>,
     /// Actuated dofs whose spring force is at its effort limit.
     pub saturated: Vec<u32>,

@@ -146,7 +146,8 @@ fn bodies_of(system: &System, key: RowKey) -> [usize; 2] {
 }
 
 /// Joins trees that touch or are near one another to islands, each named by its first tree. Trees
-/// of an island are still only if all of them are. Trees without a dof join nothing.
+/// of an island are still only if all of them are. Trees without a dof join nothing. What touches one
+/// that has a pad is not still, since it shares the pull with all others that touch the pad.
 pub(crate) fn islands(
     system: &System,
     near: impl Iterator<Item = [u32; 2]>,
@@ -170,6 +171,9 @@ pub(crate) fn islands(
         if moves[a] && moves[b] {
             let [a, b] = [root(&island, a), root(&island, b)];
             island[a.max(b)] = a.min(b);
+        } else if system.pads.iter().any(|pad| geoms.iter().any(|geom| pad.has(*geom))) {
+            still[a] = false;
+            still[b] = false;
         }
     }
     for k in 0..count {

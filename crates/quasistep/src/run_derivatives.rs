@@ -148,6 +148,7 @@ impl System {
             && self.roles.iter().zip(&other.roles).all(|(a, b)| role(a, b))
             && self.may_touch == other.may_touch
             && self.springs().eq(other.springs())
+            && self.pads == other.pads
     }
 
     /// Runs all samples of `input` and their derivatives with respect to the parameters of

@@ -27,11 +27,12 @@ pub struct StepInput {
     /// Position command, length [`System::n_cmd`](crate::System::n_cmd), in m, rad or unit
     /// quaternions. First the `q` entries of all commanded (actuated or prescribed) joints, in body
     /// order. Then the pose of each [`CartesianSpring`](crate::CartesianSpring) in W (unit
-    /// quaternion w, x, y, z, position).
+    /// quaternion w, x, y, z, position). Then, for each [`Pad`](crate::Pad), the share of its pull, 0
+    /// to 1.
     pub q_cmd: Vec<f64>,
     /// Rates of the command, length [`System::n_cmd_v`](crate::System::n_cmd_v), in m/s or rad/s;
     /// empty means zero. First the rates of the commanded joints' dofs, then (angular velocity,
-    /// velocity) of each spring's pose.
+    /// velocity) of each spring's pose, then one number for each pad, which is not read.
     ///
     /// Read only by damping on the command error (rate at the end of the step), by
     /// [`Integration::Midpoint`](crate::Integration::Midpoint) (mean rate over the step; zero means

@@ -1,6 +1,7 @@
 //! The main loop. Start reading here: `System::take_stages` lists the stages of one time step, and
 //! `System::solve_rows` the stages of its program.
 
+use crate::adhesion;
 use crate::cartesian;
 use crate::error::StepError;
 use crate::formulation::FrictionLaw;
@@ -196,7 +197,9 @@ impl System {
         let at = (state.q.as_slice(), &work.scan.kin, kin);
         work.load.reduction.update(self, at, &work.load.v_known, params)?;
         let found = (place == Where::Middle).then_some(work.report.v.as_slice());
-        let (commands, kins) = ((input.q_cmd, input.v_cmd), (&work.scan.kin, kin));
+        let commands = [input.q_cmd, input.v_cmd];
+        let commands = commands.map(|all| &all[..all.len().saturating_sub(self.pads.len())]);
+        let (commands, kins) = ((commands[0], commands[1]), (&work.scan.kin, kin));
         let springs = &mut work.load.cartesian;
         cartesian::springs_at(&self.springs, &self.model, commands, params, kins, found, springs)?;
         work.report.n_candidates = work.scan.n_candidates;
@@ -240,6 +243,10 @@ impl System {
             scan, scan_mid, load, contacts, problem, convex, coulomb, work_left, ..
         } = work;
         let kin = if place == Where::Start { &scan.kin } else { &scan_mid.kin };
+        if !self.pads.is_empty() {
+            contacts.find_pulls(self);
+            load.pull_with(contacts);
+        }
         let posed = Posed { system: self, q: &state.q, load, contacts, kin, params };
         let known = work.warm.rows(start);
         work.timer.enter(Stage::Assemble); // 4
@@ -339,6 +346,7 @@ impl System {
             );
             return Err(StepError::Value { what: "q_cmd".into(), why });
         }
+        adhesion::check_shares(&self.pads, input.q_cmd)?;
         for wrench in input.wrenches {
             if wrench.body >= self.model.n_bodies() {
                 return Err(StepError::Value {

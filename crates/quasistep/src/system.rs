@@ -1,5 +1,6 @@
 //! The immutable description of a simulated system, shared between threads.
 
+use crate::adhesion::{self, Pad};
 use crate::cartesian::{CartesianSpring, SpringOfFrame};
 use crate::error::SystemError;
 use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
@@ -83,6 +84,8 @@ pub struct SystemDef {
     pub springs: Vec<CartesianSpring>,
     /// Closed loops and couplings: constraints beside the joints of the model.
     pub constraints: Vec<Constraint>,
+    /// Shapes that pull what touches them.
+    pub pads: Vec<Pad>,
 }
 
 /// Permitted overlap as a share of thickness: of a body's own thickness, and of the sum of both for
@@ -139,6 +142,7 @@ pub struct System {
     pub(crate) constraints: Vec<Held>,
     /// Groups of constraints that share variables.
     pub(crate) constraint_groups: Vec<Group>,
+    pub(crate) pads: Vec<Pad>,
     pub(crate) n_cmd: usize,
     pub(crate) n_cmd_v: usize,
     /// Column of the step's program for each dof; `None` for prescribed dofs.
@@ -179,6 +183,7 @@ impl System {
             excluded,
             springs,
             constraints,
+            pads,
         } = def;
         let n_bodies = model.n_bodies();
         let springs: Vec<SpringOfFrame> = springs
@@ -209,9 +214,9 @@ impl System {
         }
 
         let commanded: Vec<usize> = (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
-        let n_cmd = commanded.iter().map(|&i| model.body(i).q.len()).sum::<usize>();
-        let n_cmd_v = commanded.iter().map(|&i| model.body(i).v.len()).sum::<usize>();
-        let (n_cmd, n_cmd_v) = (n_cmd + 7 * springs.len(), n_cmd_v + 6 * springs.len());
+        let joints = || commanded.iter().map(|&i| model.body(i));
+        let n_cmd = joints().map(|b| b.q.len()).sum::<usize>() + 7 * springs.len() + pads.len();
+        let n_cmd_v = joints().map(|b| b.v.len()).sum::<usize>() + 6 * springs.len() + pads.len();
         let mut body_of_dof = vec![WORLD; model.n_v()];
         for body in 1..n_bodies {
             for dof in model.body(body).v.clone() {
@@ -221,6 +226,7 @@ impl System {
         let sizes = GeomSize::of_all(&geoms, n_bodies);
         let moves_with = groups(&model, &geoms);
         let mut system = Self {
+            pads: adhesion::check(pads, geoms.len())?,
             model,
             geoms,
             sizes,
@@ -371,7 +377,7 @@ impl System {
     }
 
     /// Command under which the configuration `q` has no command error: coordinates of commanded
-    /// joints, then poses of frames with a spring.
+    /// joints, then poses of frames with a spring, and 1 for each pad, which then pulls.
     ///
     /// # Panics
     ///
@@ -388,7 +394,13 @@ impl System {
                 command.extend(X.translation.to_array());
             }
         }
+        command.extend(self.pads.iter().map(|_| 1.0));
         command
+    }
+
+    /// Pads, in the order of their commands at the end of `q_cmd`.
+    pub fn pads(&self) -> &[Pad] {
+        &self.pads
     }
 
     /// Closed loops and couplings, in the order of the report.
@@ -397,34 +409,36 @@ impl System {
     }
 
     /// Names in the order of `q_cmd`: coordinates, then for each spring its name with `.qw .qx .qy
-    /// .qz .x .y .z`.
+    /// .qz .x .y .z`, then pads.
     pub fn command_names(&self) -> Vec<String> {
         let names = self.model.coordinate_names();
         let own = |&body: &usize| names[self.model.body(body).q.clone()].iter().cloned();
         let suffixes = JointKind::Free.coordinate_suffixes();
-        self.commanded.iter().flat_map(own).chain(self.names_of_springs(suffixes)).collect()
+        self.commanded.iter().flat_map(own).chain(self.names_behind(suffixes)).collect()
     }
 
     /// Names in the order of `v_cmd` and of the reported effort: dofs, then for each spring its
-    /// name with `.wx .wy .wz .vx .vy .vz`.
+    /// name with `.wx .wy .wz .vx .vy .vz`, then pads.
     pub fn effort_names(&self) -> Vec<String> {
         let names = self.model.dof_names();
         let own = |&body: &usize| names[self.model.body(body).v.clone()].iter().cloned();
         let suffixes = JointKind::Free.dof_suffixes();
-        self.commanded.iter().flat_map(own).chain(self.names_of_springs(suffixes)).collect()
+        self.commanded.iter().flat_map(own).chain(self.names_behind(suffixes)).collect()
     }
 
     /// Range of each spring's entries in `v_cmd`, in the effort and in tangent vectors of commands.
     pub(crate) fn rates_of_springs(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (n, end) = (self.springs.len(), self.n_cmd_v);
+        let (n, end) = (self.springs.len(), self.n_cmd_v - self.pads.len());
         (0..n).map(move |k| end - 6 * (n - k)..end - 6 * (n - k - 1))
     }
 
-    fn names_of_springs(&self, suffixes: &'static [&'static str]) -> impl Iterator<Item = String> {
+    /// Names of the commands behind those of joints.
+    fn names_behind(&self, suffixes: &'static [&'static str]) -> impl Iterator<Item = String> {
         let of_one = move |s: &CartesianSpring| {
             suffixes.iter().map(|x| format!("{}{x}", s.name)).collect::<Vec<_>>()
         };
-        self.springs().flat_map(of_one)
+        let pads = self.pads.iter().map(|pad| pad.name.clone());
+        self.springs().flat_map(of_one).chain(pads)
     }
 
     /// Bodies whose joint is actuated or prescribed, ascending: the order of `q_cmd`.

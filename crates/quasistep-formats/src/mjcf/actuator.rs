@@ -4,12 +4,12 @@
 //! spring as bias, this is a spring of stiffness `gear² k` towards the position
 //! `(gain u + bias_0) / (gear k)`, with a damper. Without a spring, the force
 //! `gear (gain u + bias_0)` of the control at the start becomes a torque. A gain on velocity
-//! becomes a damper.
+//! becomes a damper. An actuator of a body pulls contacts with `gain u`: a pad.
 
 use super::read::Read;
 use super::sections::{Names, What};
 use super::spec::Class;
-use super::told::{ADHESION, FORCES, NO_JOINT, SCALED, SPEEDS, Told, UNEVEN};
+use super::told::{FORCES, NO_JOINT, NO_PULL, SCALED, SPEEDS, Told, UNEVEN};
 use super::tree::Element;
 use super::world::Scope;
 use crate::error::SceneError;
@@ -46,7 +46,19 @@ pub(super) enum Damping {
     Ratio(f64),
 }
 
-/// A supported actuator.
+/// An actuator of a body, which pulls what touches its geoms.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pull {
+    pub name: String,
+    /// Index of the body.
+    pub body: usize,
+    /// Largest pull, in N.
+    pub most: f64,
+    /// Share of it at the start.
+    pub share: f64,
+}
+
+/// A supported actuator of a joint or tendon.
 #[derive(Clone, Debug)]
 pub(super) struct Actuator {
     pub target: Target,
@@ -143,6 +155,11 @@ impl<'e> State<'e> {
                 (s.gain, s.gains) = (Law::Affine, [0.0, 0.0, -kv]);
                 (s.bias, s.biases) = (Law::None, PLAIN.biases);
             }
+            "adhesion" => {
+                let gain = at.number("gain")?.unwrap_or(s.gains[0]);
+                (s.gain, s.gains) = (Law::Fixed, [gain, 0.0, 0.0]);
+                (s.bias, s.biases) = (Law::None, PLAIN.biases);
+            }
             GENERAL => {}
             _ => (s.gain, s.bias) = (Law::Other, Law::Other),
         }
@@ -174,9 +191,57 @@ pub(super) fn read(
     let mut actuators = Vec::new();
     for (k, (element, scope)) in names.elements("actuator")?.into_iter().enumerate() {
         let control = controls.get(k).copied();
-        actuators.extend(one(element, scope, names, control, told)?);
+        if element.attribute("body").is_none() {
+            actuators.extend(one(element, scope, names, control, told)?);
+        }
     }
     Ok(actuators)
+}
+
+/// Reads the actuators of bodies, in file order.
+pub(super) fn pulls(
+    names: &Names<'_, '_>,
+    controls: &[f64],
+    told: &mut Told,
+) -> Result<Vec<Pull>, SceneError> {
+    let mut pulls = Vec::new();
+    for (k, (element, scope)) in names.elements("actuator")?.into_iter().enumerate() {
+        if element.attribute("body").is_some() {
+            let u = controls.get(k).copied().unwrap_or(0.0);
+            pulls.extend(pull(element, scope, names, u, told)?);
+        }
+    }
+    Ok(pulls)
+}
+
+/// MuJoCo's force is `gain u`, with the control clamped to `ctrlrange` and the force to
+/// `forcerange`.
+fn pull(
+    element: &Element,
+    scope: &Scope,
+    names: &Names<'_, '_>,
+    u: f64,
+    told: &mut Told,
+) -> Result<Option<Pull>, SceneError> {
+    let spec = &names.world.specs[scope.spec];
+    let at = spec.behind(element, spec.main())?;
+    let state = State::of(&at, spec.class_of(element, spec.main())?)?;
+    let target = names.find(element, "body", What::Body, scope)?;
+    let name = element.attribute("name").unwrap_or(&target).to_owned();
+    let automatic = spec.compiler.automatic_limits;
+    // without a range, the control of the start is the largest
+    let controls = at.range("ctrlrange", "ctrllimited", automatic)?.unwrap_or([0.0, u]);
+    let forces = at.range("forcerange", "forcelimited", automatic)?;
+    let [low, high] = forces.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+    let force = |u: f64| (state.gains[0] * u).max(low).min(high);
+    let most = force(controls[1]);
+    let share = force(u.max(controls[0]).min(controls[1])) / most;
+    let pulls = state.gain == Law::Fixed && state.bias == Law::None;
+    if !(pulls && most > 0.0 && share >= 0.0) {
+        told.group(NO_PULL, &element.place, &name);
+        return Ok(None);
+    }
+    Ok(Some(Pull { name, body: names.world.body_of[&target], most, share }))
 }
 
 fn one(
@@ -192,10 +257,6 @@ fn one(
     let shown =
         element.attribute("name").or(element.attribute("joint")).or(element.attribute("tendon"));
     let shown = shown.unwrap_or("without a name").to_owned();
-    if element.tag == "adhesion" {
-        told.group(ADHESION, &element.place, element.attribute("body").unwrap_or(&shown));
-        return Ok(None);
-    }
     let Some(target) = target(element, scope, names)? else {
         told.group(NO_JOINT, &element.place, &shown);
         return Ok(None);

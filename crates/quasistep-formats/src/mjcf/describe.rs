@@ -1,6 +1,6 @@
 //! Converts MuJoCo's bodies to links, joints and drives.
 
-use super::actuator::{Actuator, Damping, Servo, Target};
+use super::actuator::{Actuator, Damping, Pull, Servo, Target};
 use super::joint::{Joint as Own, Kind};
 use super::keyframe::Start;
 use super::masses;
@@ -9,7 +9,7 @@ use super::tendon::Tendon;
 use super::told::{Told, WITH_DRIVES};
 use super::tree::{Element, Place};
 use super::world::{Body, World};
-use crate::description::{Constraint, Description, Drive, Drives, Joint, Link, Part, Tree};
+use crate::description::{Constraint, Description, Drive, Drives, Joint, Link, Pad, Part, Tree};
 use crate::error::SceneError;
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
@@ -120,6 +120,17 @@ impl<'w, 'a> Builder<'w, 'a> {
         builder.drive(&servos, start, told);
         builder.tendons(tendons, &servos)?;
         Ok(builder)
+    }
+
+    /// Adds bodies that pull what touches them.
+    pub fn pads(&mut self, pulls: Vec<Pull>) {
+        let link_of = &self.link_of;
+        self.out.pads.extend(pulls.into_iter().map(|Pull { name, body, most, share }| Pad {
+            name,
+            link: link_of[body].unwrap_or(0),
+            pull: most,
+            share,
+        }));
     }
 
     /// The description, with number of drives, options and tree. All constraints are known.

@@ -68,9 +68,11 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
     let tendons = tendon::read(&mut names, &mut told)?;
     let controls = start.controls.as_deref().unwrap_or_default();
     let actuators = actuator::read(&names, controls, &mut told)?;
+    let pulls = actuator::pulls(&names, controls, &mut told)?;
     let mut builder = Builder::new(&world, &tendons, &actuators, &start, &mut told)?;
     equality::add(&mut builder, &names, &tendons, &mut told)?;
     contact::add(&mut builder, &names, &mut told)?;
+    builder.pads(pulls);
     let mut description = builder.finish(&actuators)?;
     description.warnings = told.into_warnings();
     Ok(description)

@@ -36,9 +36,9 @@ pub(super) const SPEEDS: Kind = (
     "actuator",
     "commands a speed: taken as a damper and the force of its control at the start; its joint stays passive",
 );
-pub(super) const ADHESION: Kind = (
-    "actuator on body",
-    "adhesion, which pulls contacts of a body together, is not supported: left out",
+pub(super) const NO_PULL: Kind = (
+    "actuator",
+    "acts on the contacts of a body, and pulls at no control from 0 on in proportion to it: left out",
 );
 pub(super) const SCALED: Kind = (
     "actuator",

@@ -291,7 +291,29 @@ impl Writer<'_> {
         for name in told.filter(|name| !motors.iter().any(|(own, _)| own == *name)) {
             self.lose("a torque on a free joint: not written", name);
         }
+        let pads = self.pads();
+        actuators.children.extend(pads);
         actuators
+    }
+
+    /// Actuators of pads, in the order of their commands.
+    fn pads(&mut self) -> Vec<Element> {
+        let mut all = Vec::new();
+        for pad in self.system.pads() {
+            let geoms = self.system.geoms();
+            let body = pad.geoms.first().map_or(WORLD, |geom| geoms[*geom].body);
+            let whole = geoms.iter().filter(|geom| geom.body == body).count() == pad.geoms.len();
+            if pad.seals || !whole {
+                self.lose(
+                    "a pad that seals, or is a part of its body: all contacts of the body pull",
+                    &pad.name,
+                );
+            }
+            let name = &self.system.model().body(body).name;
+            let own = Element::new("adhesion").with("name", &pad.name).with("body", name);
+            all.push(own.numbers("ctrlrange", [0.0, 1.0]).with("gain", pad.pull));
+        }
+        all
     }
 
     /// Joints with a torque command, by name in the file, and the torque at the start.
@@ -338,6 +360,7 @@ impl Writer<'_> {
             at += body.q.len();
         }
         ctrl.extend(self.motors().into_iter().map(|(_, torque)| torque));
+        ctrl.extend_from_slice(&input.q_cmd[input.q_cmd.len() - self.system.pads().len()..]);
         let mut key = Element::new("key").with("name", "start").numbers("qpos", qpos);
         if !ctrl.is_empty() {
             key = key.numbers("ctrl", ctrl);

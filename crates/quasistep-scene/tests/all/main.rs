@@ -2,6 +2,7 @@
 //! `cloud_memory.rs`.
 #![allow(non_snake_case)] // frames in monogram notation: X_WB
 
+mod adhesion;
 mod bounded;
 mod cartesian;
 mod chosen_sizes;

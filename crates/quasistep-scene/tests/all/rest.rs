@@ -193,6 +193,61 @@ fn bodies_at_rest_wake_by_any_change() {
 }
 
 /// A run that goes on from a checkpoint while bodies rest has the bits of one that does not stop.
+/// A gripper holds a box in the air at rest, and a pad at the ceiling another one. Boxes on a table rest
+/// meanwhile. As the vacuum fades, what each holds falls.
+#[test]
+fn bodies_that_pads_hold_wake_as_the_pull_changes() {
+    for step in ["cone: round", "friction: convex", "motion: dynamic"] {
+        let mut text = format!(
+            "\
+format: 1
+step: {{size: 0.02, duration: 3, {step}}}
+models:
+  table: {{joint: fixed, friction: 0.5, shape: {{half_space: {{}}}}}}
+  ceiling: {{joint: fixed, pose: {{xyz: [-0.5, 0, 0.31]}}, shape: {{box: {{size: [0.3, 0.1, 0.02]}}}}}}
+  gripper:
+    joint: [{{slide: z, axis: [0, 0, 1], stiffness: 2000}}]
+    pose: {{xyz: [0, 0, 0.31]}}
+    gravity: false
+    shape: {{box: {{size: [0.04, 0.04, 0.02]}}}}
+  a: {{pose: {{xyz: [0, 0, 0.275]}}, mass: 0.2, shape: {{box: {{size: [0.05, 0.05, 0.05]}}}}}}
+  b: {{pose: {{xyz: [-0.45, 0, 0.275]}}, mass: 0.2, shape: {{box: {{size: [0.05, 0.05, 0.05]}}}}}}
+  c: {{pose: {{xyz: [-0.55, 0, 0.275]}}, mass: 0.2, shape: {{box: {{size: [0.05, 0.05, 0.05]}}}}}}
+"
+        );
+        for k in 0..6 {
+            writeln!(
+                text,
+                "  d{k}: {{pose: {{xyz: [{}, 1, 0.025]}}, mass: 0.2, shape: {{box: {{size: [0.05, 0.05, 0.05]}}}}}}",
+                0.2 * f64::from(k)
+            )
+            .unwrap();
+        }
+        text.push_str(
+            "adhesion:
+  cup: {body: gripper, pull: 4}
+  magnet: {body: ceiling, pull: 8}
+commands:
+  - {pad: cup, linear: {t: [1, 2], values: [1, 0.2]}}
+  - {pad: magnet, linear: {t: [1.5, 2.5], values: [1, 0.2]}}
+",
+        );
+        let scene = parse_with(&text, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let shares = assert_same_bits(&scene);
+        assert!(shares[20..48].iter().all(|share| *share < 60), "{step}: {shares:?}");
+        assert!(shares[60..70].iter().all(|share| *share < 80), "{step}: {shares:?}");
+        let all = steps(&scene, true);
+        let height = |k: usize, body: &str| {
+            let model = scene.system.model();
+            model.pose(&all[k].0.state.q, model.body_by_name(body).unwrap()).translation.z
+        };
+        for body in ["a/a", "b/b", "c/c"] {
+            assert!(height(60, body) > 0.27, "{step}: {body} {}", height(60, body));
+            assert!(height(149, body) < 0.03, "{step}: {body} {}", height(149, body));
+        }
+    }
+}
+
 #[test]
 fn runs_go_on_from_bodies_at_rest() {
     let scene = stacks(2, "cone: round");

@@ -43,6 +43,8 @@ fn the_reader_of_mjcf_finds_what_was_written() {
             let (m, n) = (own.inertia.mass, b.model().body(other).inertia.mass);
             assert!((m - n).abs() <= 1e-9 * m.max(10.0), "{name}: {}: {m} and {n} kg", own.name);
         }
+        let pulls = |s: &System| s.pads().iter().map(|pad| pad.pull).collect::<Vec<f64>>();
+        assert_eq!(pulls(a), pulls(b), "{name}");
         let stiffness = |system: &System| -> f64 {
             let of = |role: &Role| match role {
                 Role::Actuated(actuator) if actuator.stiffness.len() != 6 => {

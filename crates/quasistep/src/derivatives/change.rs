@@ -12,7 +12,7 @@ pub struct InputChange {
     /// Velocity at the start, `n_v`: m/s, rad/s. Only for steps that carry velocity.
     pub v: Vec<f64>,
     /// Command, in its tangent space, [`n_cmd_v`](System::n_cmd_v): m, rad. The change of a pose is
-    /// a rotation vector in W and a translation.
+    /// a rotation vector in W and a translation, that of a pad a share of its pull.
     pub q_cmd: Vec<f64>,
     /// Rate of the command, `n_cmd_v`: m/s, rad/s.
     pub v_cmd: Vec<f64>,
@@ -60,8 +60,8 @@ pub struct OutputChange {
     pub v: Vec<f64>,
     /// Normal impulse of each contact of the report, in N·s.
     pub normal: Vec<f64>,
-    /// Impulse of each contact on body B, six numbers per contact, in W: linear in N·s, then
-    /// angular about the contact point in N·m·s.
+    /// Impulse of each contact on body B, with the pull of pads, six numbers per contact, in W: linear
+    /// in N·s, then angular about the contact point in N·m·s.
     pub impulse: Vec<f64>,
 }
 

@@ -12,6 +12,7 @@
 //! The points, the centre, the normal and the tangents move. `t1` is a projected world axis. It
 //! therefore also rotates about the normal, which matters for pyramids.
 
+use super::change::InputChange;
 use crate::contact::{ContactRow, Tangents};
 use crate::formulation::edges::{WAYS, Ways};
 use quasistep_geometry::{ContactMotion, MotionMap};
@@ -51,6 +52,10 @@ pub(super) struct ContactAt {
     /// Rates with the offset, and impulses, in all six directions.
     pub rates: [f64; WAYS],
     pub lambda: [f64; WAYS],
+    /// Impulse of the pulls of pads in the step, in N·s, and its derivative with respect to each pad's
+    /// command, given by its index.
+    pub pull: f64,
+    pub pull_by: Vec<(usize, f64)>,
     /// Compliance, in m/N.
     pub compliance: f64,
     /// Derivative of the logarithm of a foundation point's area with respect to a rotation and a
@@ -124,6 +129,8 @@ pub(super) struct FrameChange {
     /// Change of the logarithm of a foundation point's area.
     pub grow: f64,
     pub phi: f64,
+    /// Change of the impulse of its pulls.
+    pub pull: f64,
 }
 
 /// Weights on the change of a contact's frame.
@@ -137,6 +144,7 @@ pub(super) struct FrameWeights {
     pub spin: f64,
     pub grow: f64,
     pub phi: f64,
+    pub pull: f64,
 }
 
 impl ContactAt {
@@ -175,6 +183,8 @@ impl ContactAt {
             bounce: 0.0,
             rates: [0.0; WAYS],
             lambda: [0.0; WAYS],
+            pull: 0.0,
+            pull_by: Vec::new(),
             compliance: row.friction.compliance,
             grow: [Vec3::ZERO; 2],
             mu: [row.friction.mu, row.friction.mu_spin, row.friction.mu_roll],
@@ -229,6 +239,26 @@ impl ContactAt {
         )
     }
 
+    /// Impulses in all six directions, less that of the pulls.
+    pub fn net(&self) -> [f64; WAYS] {
+        let [normal, others @ ..] = self.lambda;
+        let [t1, t2, n, r1, r2] = others;
+        [normal - self.pull, t1, t2, n, r1, r2]
+    }
+
+    /// Change of the impulse of its pulls in a step of size `h`, in N·s.
+    pub fn pull_change(&self, h: f64, change: &InputChange) -> f64 {
+        let told = |cmd: usize| change.q_cmd.get(cmd).copied().unwrap_or(0.0);
+        let by_command = self.pull_by.iter().map(|(cmd, by)| by * told(*cmd)).sum::<f64>();
+        by_command + self.pull / h * change.time_step
+    }
+
+    /// Transpose of [`pull_change`](Self::pull_change), for a weight on the change.
+    pub fn pull_gradient(&self, h: f64, weight: f64, out: &mut InputChange) {
+        self.pull_by.iter().for_each(|(cmd, by)| out.q_cmd[*cmd] += by * weight);
+        out.time_step += self.pull / h * weight;
+    }
+
     /// Spatial forces on both bodies.
     pub fn on_bodies(&self, f: Vec3, m: Vec3) -> [SpatialForce; 2] {
         [SpatialForce::at(self.p[0], -f, -m), SpatialForce::at(self.p[1], f, m)]
@@ -260,6 +290,7 @@ impl ContactAt {
             spin: self.centre.map_or(0.0, |at| at.spin_turn.dot(w) + at.spin_shift.dot(v)),
             grow: self.grow[0].dot(w) + self.grow[1].dot(v),
             phi: motion.phi_turn.dot(w) + motion.phi_shift.dot(v),
+            pull: 0.0,
         }
     }
 
@@ -356,12 +387,12 @@ impl ContactAt {
         *to_b += b;
     }
 
-    /// Change of `(f, m)` at fixed impulses.
+    /// Change of `(f, m)` at fixed impulses of the rows.
     pub fn force_change(&self, c: &FrameChange) -> (Vec3, Vec3) {
-        let l = &self.lambda;
+        let l = &self.net();
         let turned = self.n * (c.lever[0] * l[2] - c.lever[1] * l[1] + c.spin * l[3]);
         (
-            c.n * l[0] + c.t[0] * l[1] + c.t[1] * l[2],
+            c.n * l[0] + c.t[0] * l[1] + c.t[1] * l[2] - self.n * c.pull,
             c.n * self.spin_at_contact(l) + turned + c.r[0] * l[4] + c.r[1] * l[5],
         )
     }
@@ -369,7 +400,7 @@ impl ContactAt {
     /// Change of the forces on both bodies, where `(df, dm)` is the change of the contact's own
     /// force.
     pub fn on_bodies_change(&self, c: &FrameChange, df: Vec3, dm: Vec3) -> [SpatialForce; 2] {
-        let (f, _) = self.force(&self.lambda);
+        let (f, _) = self.force(&self.net());
         let [mut a, mut b] = self.on_bodies(df, dm);
         a.m_Wo_W += -c.p[0].cross(f);
         b.m_Wo_W += c.p[1].cross(f);
@@ -385,8 +416,8 @@ impl ContactAt {
         by_m: Vec3,
         frame: &mut FrameWeights,
     ) -> [f64; WAYS] {
-        let (f, _) = self.force(&self.lambda);
-        let l = &self.lambda;
+        let l = &self.net();
+        let (f, _) = self.force(l);
         let (u, w) = self.relative(weights);
         let (u, w) = (u + by_f, w + by_m);
         frame.n += u * l[0] + w * self.spin_at_contact(l);
@@ -400,6 +431,7 @@ impl ContactAt {
         }
         frame.p[0] += -f.cross(weights[0].w_W);
         frame.p[1] += f.cross(weights[1].w_W);
+        frame.pull -= self.n.dot(u);
         self.along(u, w)
     }
 

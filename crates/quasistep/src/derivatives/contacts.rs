@@ -99,6 +99,12 @@ impl Derivatives {
                     *sum += self.z[r] * push;
                 }
             }
+            for pulled in contacts.pulls_of(k) {
+                let (pad, share) = (pulled.pad as usize, h * pulled.share);
+                contact.pull += share * load.pulls[pad];
+                let cmd = system.n_cmd_v - system.pads.len() + pad;
+                contact.pull_by.push((cmd, share * system.pads[pad].pull));
+            }
             let loaded = contact.lambda[0] > TIE * largest;
             self.kinks.features += u32::from(motion.kink && loaded);
             let smooth = mode != Mode::Exact;
@@ -107,7 +113,7 @@ impl Derivatives {
             let margin = params.contact_margin;
             let at_margin = margin.is_finite() && (phi - margin).abs() <= TIE * margin;
             self.kinks.margin += u32::from(at_margin && smooth);
-            let (f, m) = contact.force(&contact.lambda);
+            let (f, m) = contact.force(&contact.net());
             let [on_a, on_b] = contact.on_bodies(f, m);
             self.forces[bodies[0]] += on_a;
             self.forces[bodies[1]] += on_b;
@@ -157,6 +163,7 @@ impl Derivatives {
                 frame.lever = [frame.lever[0] + d1, frame.lever[1] + d2];
                 frame.spin += spin;
             }
+            frame.pull = contact.pull_change(self.time_step, change);
             let mut dr = contact.rate_changes(&frame, of(&self.V), of(&s.dV));
             dr[0] += contact.per_phi * frame.phi + contact.per_h * change.time_step;
             if contact.bounce > 0.0 {
@@ -230,6 +237,7 @@ impl Derivatives {
             }
             let (f, m) = weights.of_impulse(k);
             let mut by_lambda = contact.force_gradient(of(&s.moves), f, m, &mut frame);
+            contact.pull_gradient(self.time_step, frame.pull, out);
             // the normal impulse is weighted as a scalar, without its direction
             by_lambda[0] += weights.normal.get(k).copied().unwrap_or(0.0);
             if let Some(area) = contact.area {

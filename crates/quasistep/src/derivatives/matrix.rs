@@ -77,10 +77,11 @@ impl Derivatives {
     /// True if the whole step is computed as matrices at once, not from products.
     fn is_one_block(&self, system: &System) -> bool {
         let grows = self.contacts.iter().any(|c| c.grow != [Vec3::ZERO; 2]);
+        let pulls = self.contacts.iter().any(|c| !c.pull_by.is_empty());
         let many = self.kinks.program.loads > 0;
         let turns = self.supports.iter().any(|support| support.turns(system));
         let follows = self.pressure.is_some() || !self.constraints.is_empty();
-        self.parts.is_empty() && !(follows || grows || many || turns)
+        self.parts.is_empty() && !(follows || grows || pulls || many || turns)
     }
 
     /// Rows of an output for the given dofs, by one vector-Jacobian product per row.

@@ -102,6 +102,7 @@ impl<'a> Answer<'a> {
                 ..contact(system, row, lambda, rates, loaded, h)
             });
         }
+        contacts.report_pulls(&load.pulls, &mut report.contacts);
         report.limits.clear();
         report.joint_friction.clear();
         report.supports.clear();
@@ -183,6 +184,7 @@ fn contact(
         phi_next: point.phi + h * v_n,
         friction: row.friction,
         normal_force: lambda_n / h,
+        pull: 0.0,
         friction_force_W: (row.t1 * lambda_t1 + row.t2 * lambda_t2) * (1.0 / h),
         spin_torque: (lambda_spin + d1 * lambda_t2 - d2 * lambda_t1) / h,
         lever_W: row.t1 * d1 + row.t2 * d2,

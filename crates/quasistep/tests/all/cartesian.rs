@@ -250,6 +250,7 @@ impl Arm {
             excluded: Vec::new(),
             springs: springs(parent),
             constraints: Vec::new(),
+            pads: Vec::new(),
         })
         .unwrap()
     }

@@ -78,6 +78,7 @@ fn arm(joints: &[(Vec3, Vec3, f64)], tip: Vec3, size: f64, obstacles: &[(Vec3, f
         excluded: Vec::new(),
         springs: Vec::new(),
         constraints: Vec::new(),
+        pads: Vec::new(),
     })
     .unwrap();
     let hand = Frame { body: parent, X_BF: Pose::from_translation(tip * size) };

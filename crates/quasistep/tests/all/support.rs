@@ -335,6 +335,7 @@ fn rebuilt(system: &System, change: &InputChange, e: f64) -> System {
         excluded: Vec::new(),
         springs: Vec::new(),
         constraints: Vec::new(),
+        pads: Vec::new(),
     })
     .unwrap()
 }

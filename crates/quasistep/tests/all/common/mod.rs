@@ -154,6 +154,7 @@ impl World {
             excluded: self.excluded,
             springs: Vec::new(),
             constraints: Vec::new(),
+            pads: Vec::new(),
         }
     }
 }
