@@ -74,7 +74,9 @@ impl Pad {
         }
         if self.per_area {
             let area = self.edge(0) * self.edge(1);
-            out.iter_mut().for_each(|value| *value /= area);
+            for value in out {
+                *value /= area;
+            }
         }
     }
 
