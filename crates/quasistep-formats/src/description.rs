@@ -27,6 +27,8 @@ pub struct Description {
     pub pairs: Vec<Pair>,
     /// Loop-closing constraints.
     pub constraints: Vec<Constraint>,
+    /// Force-torque sensors.
+    pub sensors: Vec<ForceSensor>,
     /// Gravitational acceleration, in m/s²; `None` if the file gives none.
     pub gravity: Option<[f64; 3]>,
     /// Time step, in s; `None` if the file gives none.
@@ -40,7 +42,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// All names: of links, their shapes, joints, leaders of joints, models and constraints.
+    /// All names: of links, their shapes, joints, leaders of joints, models, constraints and sensors.
     pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let of_links = self.links.iter_mut().flat_map(|link| {
             let parts = link.visuals.iter_mut().chain(&mut link.collisions);
@@ -55,7 +57,8 @@ impl Description {
             | Constraint::Weld { name, .. }
             | Constraint::Coupling { name, .. } => name,
         });
-        of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints)
+        let of_sensors = self.sensors.iter_mut().map(|sensor| &mut sensor.name);
+        of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints).chain(of_sensors)
     }
 }
 
@@ -346,6 +349,20 @@ pub enum Constraint {
         /// Offset, in units of the first term.
         offset: f64,
     },
+}
+
+/// A sensor of the force and torque by which a link, with all it carries, is held: what the parent of
+/// the link exerts on it.
+#[derive(Clone, Debug)]
+pub struct ForceSensor {
+    /// Name, unique in the description.
+    pub name: String,
+    /// Line in the file.
+    pub line: usize,
+    /// Index of the link.
+    pub link: usize,
+    /// Pose of the frame of its readings in the link.
+    pub pose: Pose,
 }
 
 /// Tree structure of links.

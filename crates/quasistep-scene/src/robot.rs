@@ -12,7 +12,7 @@ use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
-use quasistep::{Constraint, ConstraintKind};
+use quasistep::{Constraint, ConstraintKind, Sensor, SensorKind};
 use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};
 use quasistep_formats::{Format, Options, Places, SceneError, unknown};
 use quasistep_geometry::{Polytope, Shape};
@@ -164,6 +164,13 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
     let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
     assembly.constraints.extend(constraints);
+    assembly.sensors.extend(robot.sensors.iter().map(|sensor| Sensor {
+        name: format!("{model}/{}", sensor.name),
+        kind: SensorKind::ForceTorque {
+            frame: bodies.frame(Some(sensor.link), sensor.pose),
+            on_child: true,
+        },
+    }));
     Ok(())
 }
 

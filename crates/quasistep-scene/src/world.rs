@@ -7,7 +7,7 @@ use crate::constraints;
 use crate::document::{Map, with_extents};
 use crate::extents::Extents;
 use crate::friction::SceneFriction;
-use quasistep::{Constraint, System, SystemDef};
+use quasistep::{Constraint, Sensor, System, SystemDef};
 use quasistep_formats::SceneError;
 use quasistep_model::{Model, WORLD};
 use quasistep_record::DrawnShape;
@@ -28,6 +28,8 @@ pub(crate) struct World {
     pub told: Vec<f64>,
     /// Motors given by the model files: body index and torque, in N or N·m.
     pub motors: Vec<(usize, f64)>,
+    /// Sensors given by the model files.
+    pub sensors: Vec<Sensor>,
     /// Bounding boxes of bodies, which expressions of the scene may use.
     pub extents: Extents,
     pub drawing: Vec<DrawnShape>,
@@ -111,6 +113,7 @@ impl World {
             v,
             told,
             motors: assembly.motors,
+            sensors: assembly.sensors,
             extents,
             drawing,
             clouds,
