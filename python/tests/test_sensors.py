@@ -59,6 +59,17 @@ def test_files_keep_the_readings(run, tmp_path):
     np.testing.assert_array_equal(table["t"], run.t[1:].round(12))
 
 
+def test_joint_states_come_back_from_mcap(gripper, run, tmp_path):
+    path = tmp_path / "run.mcap"
+    run.save_mcap(path)
+    motion = qs.Motion.read(gripper, path)
+    np.testing.assert_array_equal(motion.q, run.q)
+    np.testing.assert_array_equal(motion.u, run.u)
+    path.write_bytes(path.read_bytes()[:100_000])
+    with pytest.raises(ValueError, match="run.mcap: MCAP file ended"):
+        qs.Motion.read(gripper, path)
+
+
 def test_scenes_without_sensors_read_nothing():
     system = qs.load("scenes/pinch.yml")
     run = system.simulate(duration=0.1)

@@ -45,11 +45,12 @@ pub const CONTROLLED_SCENES: [&str; 4] =
 
 /// Names of scenes whose facts are tested as shipped and which no other suite runs. Steps with
 /// substeps have no derivative as a single program; scenes of hands and of two arms run too long.
-pub const FACTS_ONLY: [&str; 10] = [
+pub const FACTS_ONLY: [&str; 11] = [
     "fall",
     "lift",
     "slope",
     "conveyor",
+    "sensors",
     "tunnel",
     "bin_picking",
     "robots/allegro_ball",

@@ -13,7 +13,9 @@ use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
 use quasistep::{Constraint, ConstraintKind, Sensor, SensorKind};
-use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};
+use quasistep_formats::description::{
+    Constraint as Loop, Description, ForceSensor, Geometry, Joint, Link,
+};
 use quasistep_formats::{Format, Options, Places, SceneError, unknown};
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Pose, Vec3};
@@ -164,13 +166,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
     let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
     assembly.constraints.extend(constraints);
-    assembly.sensors.extend(robot.sensors.iter().map(|sensor| Sensor {
-        name: format!("{model}/{}", sensor.name),
-        kind: SensorKind::ForceTorque {
-            frame: bodies.frame(Some(sensor.link), sensor.pose),
-            on_child: true,
-        },
-    }));
+    assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
     Ok(())
 }
 
@@ -188,6 +184,12 @@ impl Bodies<'_> {
             Some(link) => Frame { body: self.of_link[link], X_BF: X },
             None => Frame { body: self.parent, X_BF: self.base * X },
         }
+    }
+
+    fn sensor(&self, model: &str, given: &ForceSensor) -> Sensor {
+        let frame = self.frame(Some(given.link), given.pose);
+        let kind = SensorKind::ForceTorque { frame, on_child: true };
+        Sensor { name: format!("{model}/{}", given.name), kind }
     }
 
     fn constraint(&self, model: &str, robot: &Description, given: &Loop) -> Constraint {

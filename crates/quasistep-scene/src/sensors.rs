@@ -15,7 +15,7 @@ const KEYS: [&str; 11] = [
     "pressure",
     "proximity",
     "at",
-    "on",
+    "acts_on",
     "shape",
     "face",
     "size",
@@ -46,7 +46,7 @@ pub(crate) fn read_sensors(at: &At<'_>, system: &System) -> Result<Vec<Sensor>, 
             return Err(item.error(format!("a sensor is one of {}", list(&KINDS))));
         };
         let used: &[&str] = match *kind {
-            "force_torque" => &["at", "on"],
+            "force_torque" => &["at", "acts_on"],
             "pressure" => &["at", "shape", "face", "size", "taxels", "unit"],
             _ => &["at", "range"],
         };
@@ -61,7 +61,7 @@ pub(crate) fn read_sensors(at: &At<'_>, system: &System) -> Result<Vec<Sensor>, 
             "force_torque" => {
                 let body = cut(subject, system)?;
                 let sides = [("parent", false), ("child", true)];
-                let on_child = map.get("on").map_or(Ok(false), |at| at.word(&sides))?;
+                let on_child = map.get("acts_on").map_or(Ok(false), |at| at.word(&sides))?;
                 SensorKind::ForceTorque { frame: Frame { body, X_BF }, on_child }
             }
             "pressure" => {

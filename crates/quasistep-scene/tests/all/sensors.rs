@@ -66,7 +66,7 @@ sensors:
   shoulder: {force_torque: {joint: arm.shoulder}}
   wrist: {force_torque: arm/wrist}
   down: {force_torque: arm/wrist, at: {rpy: [3.141592653589793, 0, 0]}}
-  pull: {force_torque: arm/wrist, on: child}
+  pull: {force_torque: arm/wrist, acts_on: child}
 ";
 
 /// A tool of 1 kg hangs at a wrist: it pulls down with 9.81 N, and the spring of the shoulder holds
