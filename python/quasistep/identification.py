@@ -70,10 +70,12 @@ class Motion:
 
     @classmethod
     def read(cls, system: System, path: str | os.PathLike[str]) -> Motion:
-        """From a CSV file with a head: a row for the start and one for the end of each step.
+        """From a CSV file with a head: a row for the start and one for the end of each step; or from an MCAP file.
 
         Columns are names of coordinates (``box.x``) and, with ``u.`` before them, of commands (``u.finger.x``). Coordinates
         without a column start as the scene does and count as unseen; empty cells are unseen, too.
+        In a file that ends in ``.mcap`` each message ``foxglove.JointStates`` (as JSON) is such a row: positions by name, and
+        commands on a topic that ends in ``joint_commands``, as ``quasistep run --mcap`` writes them.
 
         Parameters
         ----------
@@ -95,7 +97,10 @@ class Motion:
         --------
         >>> motion = qs.Motion.read(system, "push.csv")  # doctest: +SKIP
         """
-        rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
+        if os.fspath(path).endswith(".mcap"):
+            rows = _core.mcap_rows(os.fspath(path))
+        else:
+            rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
         if len(rows) < 3:
             raise ValueError(f"{path}: {len(rows)} lines; a head, a row for the start and one for each step are needed")
         head = [name.strip() for name in rows[0]]

@@ -46,6 +46,20 @@ class Pictured:
         """
         write_whole(path, self.recording.page())
 
+    def save_mcap(self, path: str | os.PathLike[str]) -> None:
+        """Writes an MCAP file for Foxglove: poses, shapes, contact arrows, joint states, commands and sensors, as JSON.
+
+        Parameters
+        ----------
+        path : path
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.save_mcap("/dev/null")                     # doctest: +SKIP
+        """
+        self.recording.mcap(os.fspath(path))
+
     def show(self) -> Any:
         """Shows the 3-D page: in a notebook below the cell, else in the browser.
 

@@ -30,9 +30,17 @@ pub fn convert(arguments: &ConvertArgs, quiet: bool) -> Result<(), Failure> {
         }
         return new::new(&NewArgs { model: Some(path.clone()), out: Some(out) }, quiet);
     }
+    if is("mcap") {
+        let recording = if path.is_dir() { path.join("recording.qsr") } else { path.clone() };
+        quasistep_view::convert_to_mcap(&recording, &out).map_err(Failure::usage)?;
+        if !quiet {
+            say!("wrote {}", out.display());
+        }
+        return Ok(());
+    }
     if !is("xml") {
         return Err(Failure::usage(format!(
-            "{}: its ending says no format; valid: .xml for MJCF, .yml for a scene file",
+            "{}: its ending says no format; valid: .xml for MJCF, .yml for a scene file, .mcap for the folder of a run",
             out.display()
         )));
     }

@@ -12,7 +12,7 @@ use quasistep_record::{
 use quasistep_scene::Scene;
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a run leaves behind.
 #[derive(Args)]
@@ -26,6 +26,9 @@ pub struct Output {
     /// Write no 3-D page
     #[arg(long)]
     no_page: bool,
+    /// Write the run for Foxglove too, as an MCAP file
+    #[arg(long, value_name = "FILE")]
+    mcap: Option<PathBuf>,
     /// Open the page in the browser
     #[arg(long, conflicts_with = "no_page")]
     open: bool,
@@ -46,7 +49,14 @@ impl Output {
     pub fn draw(&self, place: &Path, dir: &Path, quiet: bool) -> Result<bool, Failure> {
         let recording = read_for_pictures(&place.join("recording.qsr"), quiet)?;
         write_plots(place, &recording, quiet)?;
+        self.write_mcap(place)?;
         self.page(place, &recording, dir, quiet)
+    }
+
+    /// Writes the recording in `place` as an MCAP file, if that was asked for.
+    fn write_mcap(&self, place: &Path) -> Result<(), Failure> {
+        let Some(file) = &self.mcap else { return Ok(()) };
+        quasistep_view::convert_to_mcap(&place.join("recording.qsr"), file).map_err(Failure::files)
     }
 
     /// Writes the recording, the tables if requested, the plots and the page into `place`. Returns
@@ -69,6 +79,7 @@ impl Output {
             }
         }
         write_plots(place, recording, quiet)?;
+        self.write_mcap(place)?;
         self.page(place, recording, dir, quiet)
     }
 

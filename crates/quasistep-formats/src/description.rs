@@ -29,6 +29,8 @@ pub struct Description {
     pub constraints: Vec<Constraint>,
     /// Links that pull what touches them.
     pub pads: Vec<Pad>,
+    /// Force-torque sensors.
+    pub sensors: Vec<ForceSensor>,
     /// Gravitational acceleration, in m/s²; `None` if the file gives none.
     pub gravity: Option<[f64; 3]>,
     /// Time step, in s; `None` if the file gives none.
@@ -42,7 +44,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// All names: of links, their shapes, joints, leaders of joints, models, constraints and pads.
+    /// All names: of links, their shapes, joints, leaders of joints, models, constraints, pads and sensors.
     pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let of_links = self.links.iter_mut().flat_map(|link| {
             let parts = link.visuals.iter_mut().chain(&mut link.collisions);
@@ -58,7 +60,9 @@ impl Description {
             | Constraint::Coupling { name, .. } => name,
         });
         let of_pads = self.pads.iter_mut().map(|pad| &mut pad.name);
-        of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints).chain(of_pads)
+        let of_sensors = self.sensors.iter_mut().map(|sensor| &mut sensor.name);
+        let of_all = of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints);
+        of_all.chain(of_pads).chain(of_sensors)
     }
 }
 
@@ -362,6 +366,20 @@ pub enum Constraint {
         /// Offset, in units of the first term.
         offset: f64,
     },
+}
+
+/// A sensor of the force and torque by which a link, with all it carries, is held: what the parent of
+/// the link exerts on it.
+#[derive(Clone, Debug)]
+pub struct ForceSensor {
+    /// Name, unique in the description.
+    pub name: String,
+    /// Line in the file.
+    pub line: usize,
+    /// Index of the link.
+    pub link: usize,
+    /// Pose of the frame of its readings in the link.
+    pub pose: Pose,
 }
 
 /// Tree structure of links.

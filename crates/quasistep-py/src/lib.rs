@@ -33,6 +33,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<run::Recording>()?;
     m.add_class::<system::System>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add_function(wrap_pyfunction!(run::mcap_rows, m)?)?;
     m.add_function(wrap_pyfunction!(batch::batch, m)?)?;
     m.add_function(wrap_pyfunction!(closed_loop::control_run, m)?)?;
     m.add_function(wrap_pyfunction!(closed_loop::linearise, m)?)?;

@@ -15,7 +15,7 @@ use quasistep_record::{
     Finish, RecordError, RunFolder, write_contacts_csv, write_sensors_csv, write_states_csv,
 };
 use quasistep_scene::{RunOptions, RunStep};
-use quasistep_view::{Camera, StillOptions, still};
+use quasistep_view::{Camera, StillOptions, ViewError, still};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -208,6 +208,15 @@ pub fn run<'py>(
     Ok((Recording { inner: outcome.recording }, arrays, watch.error.or(stopped)))
 }
 
+/// Joint states and commands of an MCAP file as rows of text; the first one has their names.
+#[pyfunction]
+pub fn mcap_rows(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Vec<String>>> {
+    py.detach(|| quasistep_view::read_joint_rows(&path)).map_err(|e| match e {
+        ViewError::Io { .. } => PyOSError::new_err(e.to_string()),
+        _ => PyValueError::new_err(e.to_string()),
+    })
+}
+
 /// All data from which plots and pages of a run are made: plain, versioned, readable without the simulator.
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Recording {
@@ -309,6 +318,12 @@ impl Recording {
     fn page(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| quasistep_view::page(&self.inner))
             .map(|page| page.html)
+            .map_err(|e| PyOSError::new_err(e.to_string()))
+    }
+
+    /// Writes an MCAP file for Foxglove.
+    fn mcap(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| quasistep_view::write_mcap(&self.inner, &path))
             .map_err(|e| PyOSError::new_err(e.to_string()))
     }
 

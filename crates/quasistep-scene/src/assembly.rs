@@ -8,7 +8,7 @@ use crate::joints::{Settings, fit_start, joint_pose};
 use crate::mass::MASSLESS;
 use crate::names::find_body;
 use crate::shapes::Piece;
-use quasistep::{CartesianSpring, Constraint, FrictionException, Geom, Pad, Role, Surface};
+use quasistep::{CartesianSpring, Constraint, FrictionException, Geom, Pad, Role, Sensor, Surface};
 use quasistep_formats::description::{Drive, Masks};
 use quasistep_formats::mesh::Textures;
 use quasistep_formats::{SceneError, unknown};
@@ -32,6 +32,8 @@ pub(crate) struct Assembly {
     pub start: Vec<(usize, Vec<f64>)>,
     /// Body index and target (m or rad) of drives that no command sets.
     pub targets: Vec<(usize, f64)>,
+    /// Sensors of the model files.
+    pub sensors: Vec<Sensor>,
     /// Body index and torque (N or N·m) of motors that no command sets.
     pub motors: Vec<(usize, f64)>,
     /// Body index and start velocity of joints for which the scene gives one.
@@ -160,6 +162,7 @@ impl Assembly {
             drawing: Vec::new(),
             start: Vec::new(),
             targets: Vec::new(),
+            sensors: Vec::new(),
             motors: Vec::new(),
             start_velocity: Vec::new(),
             warnings: Vec::new(),

@@ -12,8 +12,10 @@ use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
-use quasistep::{Constraint, ConstraintKind, DEFAULT_REACH, Pad};
-use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};
+use quasistep::{Constraint, ConstraintKind, DEFAULT_REACH, Pad, Sensor, SensorKind};
+use quasistep_formats::description::{
+    Constraint as Loop, Description, ForceSensor, Geometry, Joint, Link,
+};
 use quasistep_formats::{Format, Options, Places, SceneError, unknown};
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Pose, Vec3};
@@ -165,6 +167,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
     assembly.constraints.extend(constraints);
     add_pads(assembly, model, &robot, &body_of_link);
+    assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
     Ok(())
 }
 
@@ -197,6 +200,12 @@ impl Bodies<'_> {
             Some(link) => Frame { body: self.of_link[link], X_BF: X },
             None => Frame { body: self.parent, X_BF: self.base * X },
         }
+    }
+
+    fn sensor(&self, model: &str, given: &ForceSensor) -> Sensor {
+        let frame = self.frame(Some(given.link), given.pose);
+        let kind = SensorKind::ForceTorque { frame, on_child: true };
+        Sensor { name: format!("{model}/{}", given.name), kind }
     }
 
     fn constraint(&self, model: &str, robot: &Description, given: &Loop) -> Constraint {

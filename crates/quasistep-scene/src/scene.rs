@@ -144,19 +144,11 @@ impl Scene {
             );
         }
 
+        let world = World::read(&map, dir, looks)?;
         let World {
-            system,
-            q,
-            v,
-            told,
-            motors,
-            shares,
-            extents,
-            drawing,
-            clouds,
-            mut warnings,
-            notes,
-        } = World::read(&map, dir, looks)?;
+            system, q, v, told, motors, shares, mut sensors, extents, drawing, clouds, ..
+        } = world;
+        let World { mut warnings, notes, .. } = world;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
         if !v.is_empty() && !params.formulation.carries_velocity() {
             warnings.push(format!(
@@ -183,7 +175,9 @@ impl Scene {
         let control = (map.get("mpc"))
             .map(|at| ControlSection::read(at, &system, &q, one_size(at, &params)?))
             .transpose()?;
-        let sensors = map.get("sensors").map_or(Ok(Vec::new()), |at| read_sensors(at, &system))?;
+        if let Some(at) = map.get("sensors") {
+            sensors.extend(read_sensors(at, &system)?);
+        }
         let facts = match map.get("facts") {
             None => Vec::new(),
             Some(at) => {

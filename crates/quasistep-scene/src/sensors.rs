@@ -2,7 +2,7 @@
 
 use crate::document::{At, Map, pose};
 use crate::names::{body_index, check_name};
-use quasistep::{Pad, Sensor, SensorKind, System};
+use quasistep::{Sensor, SensorKind, System, Taxels};
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_geometry::Shape;
 use quasistep_math::{Mat3, Pose, Quat, Vec3};
@@ -15,7 +15,7 @@ const KEYS: [&str; 11] = [
     "pressure",
     "proximity",
     "at",
-    "on",
+    "acts_on",
     "shape",
     "face",
     "size",
@@ -46,7 +46,7 @@ pub(crate) fn read_sensors(at: &At<'_>, system: &System) -> Result<Vec<Sensor>, 
             return Err(item.error(format!("a sensor is one of {}", list(&KINDS))));
         };
         let used: &[&str] = match *kind {
-            "force_torque" => &["at", "on"],
+            "force_torque" => &["at", "acts_on"],
             "pressure" => &["at", "shape", "face", "size", "taxels", "unit"],
             _ => &["at", "range"],
         };
@@ -61,7 +61,7 @@ pub(crate) fn read_sensors(at: &At<'_>, system: &System) -> Result<Vec<Sensor>, 
             "force_torque" => {
                 let body = cut(subject, system)?;
                 let sides = [("parent", false), ("child", true)];
-                let on_child = map.get("on").map_or(Ok(false), |at| at.word(&sides))?;
+                let on_child = map.get("acts_on").map_or(Ok(false), |at| at.word(&sides))?;
                 SensorKind::ForceTorque { frame: Frame { body, X_BF }, on_child }
             }
             "pressure" => {
@@ -101,7 +101,7 @@ fn cut(at: &At<'_>, system: &System) -> Result<usize, SceneError> {
 }
 
 /// A pressure array. `body` has the body and `at`.
-fn pad(map: &Map<'_>, body: Frame, system: &System) -> Result<Pad, SceneError> {
+fn pad(map: &Map<'_>, body: Frame, system: &System) -> Result<Taxels, SceneError> {
     let subject = map.need("pressure")?;
     let geoms = system.geoms();
     let own: Vec<usize> = (0..geoms.len()).filter(|g| geoms[*g].body == body.body).collect();
@@ -158,7 +158,7 @@ fn pad(map: &Map<'_>, body: Frame, system: &System) -> Result<Pad, SceneError> {
         taxels = [n.whole(1, MOST_TAXELS)? as usize, m.whole(1, MOST_TAXELS)? as usize];
     }
     let per_area = map.get("unit").map_or(Ok(true), |at| at.word(&[("Pa", true), ("N", false)]))?;
-    Ok(Pad { frame, geoms: chosen, size, taxels, per_area })
+    Ok(Taxels { frame, geoms: chosen, size, taxels, per_area })
 }
 
 /// Frame of a box's face in the frame of the box, and edges of the face, in m.

@@ -8,7 +8,7 @@ use crate::constraints;
 use crate::document::{Map, with_extents};
 use crate::extents::Extents;
 use crate::friction::SceneFriction;
-use quasistep::{Constraint, System, SystemDef};
+use quasistep::{Constraint, Sensor, System, SystemDef};
 use quasistep_formats::SceneError;
 use quasistep_model::{Model, WORLD};
 use quasistep_record::DrawnShape;
@@ -31,6 +31,8 @@ pub(crate) struct World {
     pub motors: Vec<(usize, f64)>,
     /// Commands of pads without commands.
     pub shares: Vec<f64>,
+    /// Sensors given by the model files.
+    pub sensors: Vec<Sensor>,
     /// Bounding boxes of bodies, which expressions of the scene may use.
     pub extents: Extents,
     pub drawing: Vec<DrawnShape>,
@@ -119,6 +121,7 @@ impl World {
             told,
             motors: assembly.motors,
             shares,
+            sensors: assembly.sensors,
             extents,
             drawing,
             clouds,

@@ -36,6 +36,14 @@ pub enum ViewError {
         /// Height requested, in px.
         height: u32,
     },
+    /// An MCAP file cannot be read.
+    #[error("{}: {problem}", file.display())]
+    Mcap {
+        /// The file.
+        file: PathBuf,
+        /// The problem.
+        problem: String,
+    },
     /// Error of PNG encoding.
     #[error("png: {0}")]
     Png(String),

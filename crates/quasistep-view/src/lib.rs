@@ -6,7 +6,8 @@
 //!   [`MOST_BYTES`];
 //! - [`write_plots`]: the plots of a run as SVG, and [`plot`], the writer they are made with;
 //! - [`still()`], [`strips`]: one frame, or strips of frames, as a PNG, drawn in software: no GPU, no
-//!   browser.
+//!   browser;
+//! - [`write_mcap`], [`convert_to_mcap`]: a recording for Foxglove, and [`read_joint_rows`], joint states of such files.
 //!
 //! The page's program is built from `viewer/` by this crate's build script if npm is available.
 //! Without npm everything else works, and the error of [`write_page`] says what to install.
@@ -14,6 +15,7 @@
 mod bounds;
 mod drawn;
 mod error;
+mod foxglove;
 mod page;
 pub mod plot;
 mod plots;
@@ -21,6 +23,7 @@ mod still;
 
 pub use bounds::{Bounds, bounds};
 pub use error::ViewError;
+pub use foxglove::{convert_to_mcap, read_joint_rows, write_mcap};
 pub use page::{MOST_BYTES, Page, has_page, page, write_page};
 pub use plots::write_plots;
 pub use still::{Camera, StillOptions, still, strips};

@@ -107,7 +107,7 @@ pub use params::{
     Fallback, Inertia, Integration, PrescribedRate, Relaxation, Rotations, StepParams, Substeps,
     TangentAxes,
 };
-pub use pressure::Pad;
+pub use pressure::Taxels;
 pub use quasistep_record::{
     DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness,
 };

@@ -32,7 +32,7 @@ type Point = [f64; 2];
 /// A rectangular array of taxels on a body. Its frame has the origin in the middle of the
 /// rectangle, x and y along its edges, and z out of the body.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pad {
+pub struct Taxels {
     /// Frame of the array.
     pub frame: Frame,
     /// Shapes whose contacts count, all of the frame's body. Of their contacts those count whose
@@ -46,7 +46,7 @@ pub struct Pad {
     pub per_area: bool,
 }
 
-impl Pad {
+impl Taxels {
     /// Appends the readings, row by row: the taxels along y, for each taxel along x.
     pub(crate) fn read(&self, X_WF: &Pose, contacts: &[ContactReport], readings: &mut Vec<f64>) {
         let start = readings.len();
@@ -74,7 +74,9 @@ impl Pad {
         }
         if self.per_area {
             let area = self.edge(0) * self.edge(1);
-            out.iter_mut().for_each(|value| *value /= area);
+            for value in out {
+                *value /= area;
+            }
         }
     }
 

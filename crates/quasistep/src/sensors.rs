@@ -14,7 +14,7 @@
 //! of the relaxation time, limits, couplings, armature.
 
 use crate::params::{Integration, StepParams};
-use crate::pressure::Pad;
+use crate::pressure::Taxels;
 use crate::report::StepReport;
 use crate::state::{State, Wrench};
 use crate::system::{System, welds};
@@ -46,7 +46,7 @@ pub enum SensorKind {
         on_child: bool,
     },
     /// Normal forces or pressures on a rectangular array.
-    Pressure(Pad),
+    Pressure(Taxels),
     /// Distance (m) from the frame's origin along its z axis to the nearest shape of another body,
     /// at the end of the step. Zero inside a shape, and `range` if there is none up to there.
     /// Shapes of moving bodies that fixed joints weld to the sensor's body, and point clouds, are
@@ -189,7 +189,7 @@ impl System {
             for ((body, sign), p_WC) in [(c.body_a, -1.0), (c.body_b, 1.0)].into_iter().zip(c.p_WC)
             {
                 if beyond[body as usize] {
-                    load.add(p_WC - p_WF, c.force_W() * sign, c.torque_W() * sign);
+                    load.add(p_WC - p_WF, c.net_force_W() * sign, c.torque_W() * sign);
                 }
             }
         }

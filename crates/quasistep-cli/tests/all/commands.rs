@@ -135,6 +135,26 @@ fn output_is_what_was_asked_for() {
     }
 }
 
+/// A run of a scene with sensors has a table of their readings, which can be written later too.
+#[test]
+fn readings_have_a_table() {
+    let out = Folder::new("sensors");
+    let run = ["run", "scenes/sensors.yml", "-o", out.text(), "--no-page", "--strict"];
+    ends(&quasistep(&[&run[..], &["--csv"]].concat()), 0);
+    let table = out.read("sensors.csv");
+    let mut lines = table.lines();
+    let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+    assert_eq!(head.len(), 1 + 6 + 48 + 48 + 1);
+    assert_eq!((head[3], head[7], head[103]), ("wrist.fz", "left.0.0", "range"));
+    assert_eq!(lines.clone().count(), 125);
+    let end: Vec<f64> = lines.next_back().unwrap().split(',').map(|x| x.parse().unwrap()).collect();
+    assert!((end[0] - 2.5).abs() < 1e-12 && (end[3] - 1.4 * 9.81).abs() < 1e-6, "{end:?}");
+    ends(&quasistep(&run), 0);
+    assert!(!out.0.join("sensors.csv").exists());
+    ends(&quasistep(&["view", out.text(), "--csv"]), 0);
+    assert_eq!(out.read("sensors.csv"), table);
+}
+
 #[test]
 fn strict_makes_facts_count() {
     let out = Folder::new("strict");

@@ -20,6 +20,7 @@ mod mesh;
 mod orientation;
 mod read;
 mod sections;
+mod sensor;
 mod solid;
 mod spec;
 mod tendon;
@@ -73,6 +74,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Description, SceneE
     equality::add(&mut builder, &names, &tendons, &mut told)?;
     contact::add(&mut builder, &names, &mut told)?;
     builder.pads(pulls);
+    sensor::add(&mut builder, &names, &mut told);
     let mut description = builder.finish(&actuators)?;
     description.warnings = told.into_warnings();
     Ok(description)

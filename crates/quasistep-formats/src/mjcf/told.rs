@@ -24,6 +24,10 @@ pub(super) const NOT_DRAWN: Kind =
     ("geom", "a height field or distance field that touches nothing: not drawn");
 pub(super) const BODY_PLUGINS: Kind = ("body", "a plugin: its forces are left out");
 pub(super) const SKINS: Kind = ("skin", "not drawn");
+pub(super) const SENSORS: Kind = (
+    "sensor",
+    "no force or torque at a site, or one that is cut off: left out; `sensors` in a scene has others",
+);
 pub(super) const SPATIAL: Kind =
     ("tendon", "a spatial tendon without a force of its own: left out");
 pub(super) const WITH_DRIVES: Kind =

@@ -98,6 +98,7 @@ impl Writer<'_> {
         for (count, what) in [
             (self.system.springs().len(), "springs of frames: not written"),
             (self.scene.n_wrenches(), "external wrenches: not written"),
+            (self.scene.sensors.len(), "sensors: not written"),
         ] {
             if count > 0 {
                 self.lose(what, &count.to_string());

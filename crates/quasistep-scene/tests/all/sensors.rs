@@ -1,6 +1,6 @@
 //! Sensors: what instruments on bodies read.
 
-use crate::common::parse_with;
+use crate::common::{Folder, parse_with};
 use quasistep_record::{Frame, Recording};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
@@ -66,7 +66,7 @@ sensors:
   shoulder: {force_torque: {joint: arm.shoulder}}
   wrist: {force_torque: arm/wrist}
   down: {force_torque: arm/wrist, at: {rpy: [3.141592653589793, 0, 0]}}
-  pull: {force_torque: arm/wrist, on: child}
+  pull: {force_torque: arm/wrist, acts_on: child}
 ";
 
 /// A tool of 1 kg hangs at a wrist: it pulls down with 9.81 N, and the spring of the shoulder holds
@@ -365,6 +365,48 @@ sensors: {scale: {force_torque: scale}, pad: {pressure: scale, face: +z, unit: N
             assert_near(&reading(&recording, frame, "pad"), &[2.0 * G], 1e-6);
         }
     }
+}
+
+/// Force and torque sensors of MJCF read what MuJoCo 4.0.0 reads in the same file at rest, in both of
+/// which a load that hangs is held upwards. Others are told by name.
+#[test]
+fn sensors_of_mujoco_read_the_same() {
+    let folder = Folder::new("mjcf-sensors");
+    folder.file(
+        "m.xml",
+        "\
+<mujoco>
+  <option gravity='0 0 -10'/>
+  <worldbody>
+    <body name='post' pos='0 0 1'>
+      <geom size='0.02' mass='1'/>
+      <body name='tool' pos='0.1 0 0' euler='0 90 0'>
+        <geom name='load' type='box' size='0.01 0.02 0.03' pos='0.05 0 0.2' mass='2'/>
+        <site name='flange' pos='0 0.01 0.02' euler='0 0 90'/>
+      </body>
+    </body>
+    <body name='box' pos='2 0 0.1'><freejoint/><geom type='sphere' size='0.1'/></body>
+  </worldbody>
+  <sensor>
+    <force name='f' site='flange'/>
+    <torque name='t' site='flange'/>
+    <gyro name='turning' site='flange'/>
+    <force name='short' site='flange' cutoff='3'/>
+  </sensor>
+</mujoco>
+",
+    );
+    let text = "gravity: [0, 0, -10]\nstep: {duration: 0.1}\nmodels: {m: {mjcf: m.xml}}\n\
+                sensors: {own: {force_torque: m/tool}}\n";
+    let scene = Scene::parse(text, "scene.yml", "scene", &folder.0, &[]).unwrap();
+    let recording = run(&scene);
+    let names: Vec<&str> = recording.sensors.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["m/f", "m/t", "own"]);
+    for name in ["m/f", "m/t"] {
+        assert_near(&last(&recording, name), &[0.0, 20.0, 0.0, -3.6, 0.0, -0.2], 1e-9);
+    }
+    let told = scene.warnings.join("\n");
+    assert!(told.contains("sensors `turning`, `short`: no force or torque"), "{told}");
 }
 
 #[test]

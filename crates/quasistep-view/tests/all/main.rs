@@ -3,6 +3,7 @@
 
 mod bounds;
 mod common;
+mod mcap;
 mod page;
 mod plots;
 mod stills;

@@ -1,7 +1,9 @@
 //! The page in a real browser: it opens from disk, plays, and shows the box at its position.
 
 use crate::common::{N_FRAMES, Picture, Scratch, is_box_red, push, scan};
-use quasistep_record::{ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
+use quasistep_record::{
+    ForceUniqueness, MotionUniqueness, RecordedSensor, SensorKind, SharedForce, Uniqueness,
+};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -117,6 +119,45 @@ fn the_page_shows_the_box_where_it_is() {
     assert!(changed > 2000 && changed < 900 * 600 / 4, "{changed} pixels changed");
     let again = screenshot(&dir, &page, &format!("{BARE}&t=4"));
     assert_eq!(late.changes(&again, 2).0, 0, "a picture can be made again");
+}
+
+/// A pressure array is a picture, darkest where most presses; a force-torque sensor is curves. At
+/// the start nothing is read.
+#[test]
+fn the_page_shows_sensors() {
+    let dir = Scratch::new("sensors");
+    let page = dir.file("view.html");
+    let mut recording = push();
+    let sensor = |name: &str, kind, unit: &str, shape: &[usize], size: &[f64]| RecordedSensor {
+        name: name.into(),
+        kind,
+        unit: unit.into(),
+        shape: shape.to_vec(),
+        size: size.to_vec(),
+    };
+    recording.sensors = vec![
+        sensor("wrist", SensorKind::ForceTorque, "N, N·m", &[6], &[]),
+        sensor("skin", SensorKind::Pressure, "N", &[2, 3], &[0.02, 0.03]),
+        sensor("eye", SensorKind::Proximity, "m", &[], &[]),
+    ];
+    for (k, frame) in recording.frames.iter_mut().enumerate().skip(1) {
+        let force = k as f64;
+        // all of the force is on the taxel at the lower left
+        frame.sensors = vec![force, 0.0, 0.0, 0.0, 0.0, 0.0, force, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5];
+    }
+    quasistep_view::write_page(&recording, &page).unwrap();
+    let html = dom(&dir, &page, "t=2");
+    for words in
+        ["skin (N)", "largest 20, of the run 40", "wrist.fx", "skin, sum", "wrist.tz", "eye"]
+    {
+        assert!(html.contains(words), "{words}");
+    }
+    assert!(dom(&dir, &page, "t=0").contains("largest 0, of the run 40"));
+    let dark = |[r, g, b]: [u8; 3]| r < 60 && (90..125).contains(&g) && b > 160;
+    let end = screenshot(&dir, &page, "t=4").find(dark);
+    let start = screenshot(&dir, &page, "t=0").find(dark);
+    // 50 × 50 pixels of one taxel of 100 × 150
+    assert!(end.0 > start.0 + 2000, "{end:?}, {start:?}");
 }
 
 /// The page interpolates between frames: halfway in time, the box is halfway.
