@@ -91,15 +91,15 @@ class SystemBuilder:
         self.tree["models"][name] = keys
 
     def command(self, joint: str | Sequence[str] | None = None, **kind: Any) -> None:
-        """Tells driven joints, or a frame, what to do over time.
+        """Tells driven joints, a frame, or a pad what to do over time.
 
         Parameters
         ----------
         joint : str or sequence of str, optional
-            Coordinates by name, as ``finger.x``; none for a frame.
+            Coordinates by name, as ``finger.x``; none for a frame or a pad.
         **kind
             One of ``constant``, ``expr``, ``linear``, ``cubic``, ``csv``, ``pose``; or ``frame`` and ``knots`` with
-            what else a command of a frame says.
+            what else a command of a frame says. With ``pad``, a name, the share of its pull.
 
         Examples
         --------
