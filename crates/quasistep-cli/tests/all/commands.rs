@@ -135,12 +135,19 @@ fn output_is_what_was_asked_for() {
     }
 }
 
-/// A run of a scene with sensors has a table of their readings, which can be written later too.
+/// A run of a scene with sensors has a table of their readings, which can be written later too, and
+/// so can its MCAP file.
 #[test]
 fn readings_have_a_table() {
     let out = Folder::new("sensors");
     let run = ["run", "scenes/sensors.yml", "-o", out.text(), "--no-page", "--strict"];
-    ends(&quasistep(&[&run[..], &["--csv"]].concat()), 0);
+    let [during, after] = ["during.mcap", "after.mcap"].map(|name| out.0.join(name));
+    let [during, after] = [&during, &after].map(|path| path.to_str().unwrap());
+    ends(&quasistep(&[&run[..], &["--csv", "--mcap", during]].concat()), 0);
+    ends(&quasistep(&["convert", out.text(), "-o", after]), 0);
+    assert_eq!(std::fs::read(during).unwrap(), std::fs::read(after).unwrap());
+    let wrong = quasistep(&["convert", "scenes/sensors.yml", "-o", after]);
+    assert!(ends(&wrong, 2).1.contains("nothing was written"));
     let table = out.read("sensors.csv");
     let mut lines = table.lines();
     let head: Vec<&str> = lines.next().unwrap().split(',').collect();
