@@ -12,7 +12,7 @@ use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
-use quasistep::{Constraint, ConstraintKind, DEFAULT_REACH, Pad};
+use quasistep::{AdhesionPad, Constraint, ConstraintKind, DEFAULT_REACH};
 use quasistep_formats::description::{Constraint as Loop, Description, Geometry, Joint, Link};
 use quasistep_formats::{Format, Options, Places, SceneError, unknown};
 use quasistep_geometry::{Polytope, Shape};
@@ -178,7 +178,7 @@ fn add_pads(assembly: &mut Assembly, model: &str, robot: &Description, body_of_l
         if assembly.joints.contains(&name) {
             name.push_str(".adhesion");
         }
-        let own = Pad { name, geoms, pull: pad.pull, reach: DEFAULT_REACH, seals: false };
+        let own = AdhesionPad { name, geoms, pull: pad.pull, reach: DEFAULT_REACH, seals: false };
         assembly.pads.push((own, pad.share));
     }
 }
