@@ -2,7 +2,7 @@
 
 use crate::document::{At, Map};
 use crate::names::{check_name, find_body};
-use quasistep::{DEFAULT_REACH, Geom, Pad};
+use quasistep::{AdhesionPad, DEFAULT_REACH, Geom};
 use quasistep_formats::{SceneError, unknown};
 
 const KEYS: [&str; 7] = ["body", "shapes", "pull", "pressure", "area", "reach", "seal"];
@@ -13,7 +13,7 @@ pub(crate) fn read(
     at: Option<&At<'_>>,
     bodies: &[String],
     geoms: &[Geom],
-    pads: &mut Vec<(Pad, f64)>,
+    pads: &mut Vec<(AdhesionPad, f64)>,
 ) -> Result<(), SceneError> {
     for (name, at) in at.map(At::entries).transpose()?.unwrap_or_default() {
         check_name("pad", name, &at)?;
@@ -25,7 +25,7 @@ pub(crate) fn read(
             let names: Vec<&str> = bodies.iter().map(String::as_str).collect();
             body_at.error(unknown("body", body_at.text().unwrap_or_default(), &names))
         })?;
-        let pad = Pad {
+        let pad = AdhesionPad {
             name: name.to_owned(),
             geoms: shapes(&map, body_at, body, geoms)?,
             pull: pull(&map)?,

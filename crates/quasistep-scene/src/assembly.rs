@@ -8,7 +8,9 @@ use crate::joints::{Settings, fit_start, joint_pose};
 use crate::mass::MASSLESS;
 use crate::names::find_body;
 use crate::shapes::Piece;
-use quasistep::{CartesianSpring, Constraint, FrictionException, Geom, Pad, Role, Sensor, Surface};
+use quasistep::{
+    AdhesionPad, CartesianSpring, Constraint, FrictionException, Geom, Role, Sensor, Surface,
+};
 use quasistep_formats::description::{Drive, Masks};
 use quasistep_formats::mesh::Textures;
 use quasistep_formats::{SceneError, unknown};
@@ -62,7 +64,7 @@ pub(crate) struct Assembly {
     /// Loop closures and couplings given by the model files.
     pub constraints: Vec<Constraint>,
     /// Pads, each with its command at the start.
-    pub pads: Vec<(Pad, f64)>,
+    pub pads: Vec<(AdhesionPad, f64)>,
     /// True if the current model has Cartesian springs, so that its joints may have no stiffness of
     /// their own.
     pub held: bool,

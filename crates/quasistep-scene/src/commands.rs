@@ -5,7 +5,7 @@ use crate::curves::{curves, kind_of, three};
 use crate::document::{At, Map};
 use crate::pose_knots::{PoseCurve, PoseKnots, Timing};
 use crate::torques::{Reader, Torque, passive_note};
-use quasistep::{Pad, StepInput, StepParams, System};
+use quasistep::{AdhesionPad, StepInput, StepParams, System};
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Quat, Vec3};
 use std::path::Path;
@@ -367,7 +367,7 @@ fn read_pad(entry: &At<'_>, pads: &mut [Slot], dir: &Path, grid: &Grid) -> Resul
         return Err(at.error(unknown("pad", name, &names)));
     };
     for curve in curves(kind, value, 1, dir, grid, "a share of the pull")? {
-        let outside = |t: &f64| !Pad::is_share(curve.at(*t).0);
+        let outside = |t: &f64| !AdhesionPad::is_share(curve.at(*t).0);
         if let Some(t) = std::iter::once(0.0).chain(grid.times()).find(outside) {
             let seen = curve.at(t).0;
             return Err(value.error(format!(

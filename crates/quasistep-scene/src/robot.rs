@@ -12,7 +12,7 @@ use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
-use quasistep::{Constraint, ConstraintKind, DEFAULT_REACH, Pad, Sensor, SensorKind};
+use quasistep::{AdhesionPad, Constraint, ConstraintKind, DEFAULT_REACH, Sensor, SensorKind};
 use quasistep_formats::description::{
     Constraint as Loop, Description, ForceSensor, Geometry, Joint, Link,
 };
@@ -181,7 +181,7 @@ fn add_pads(assembly: &mut Assembly, model: &str, robot: &Description, body_of_l
         if assembly.joints.contains(&name) {
             name.push_str(".adhesion");
         }
-        let own = Pad { name, geoms, pull: pad.pull, reach: DEFAULT_REACH, seals: false };
+        let own = AdhesionPad { name, geoms, pull: pad.pull, reach: DEFAULT_REACH, seals: false };
         assembly.pads.push((own, pad.share));
     }
 }

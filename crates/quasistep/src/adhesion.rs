@@ -18,7 +18,7 @@
 
 use crate::error::{StepError, SystemError};
 
-/// Default of [`Pad::reach`], in m. It is twice the default of
+/// Default of [`AdhesionPad::reach`], in m. It is twice the default of
 /// [`StepParams::max_overlap`](crate::StepParams::max_overlap), up to which contacts that push may
 /// open in a step.
 pub const DEFAULT_REACH: f64 = 0.002;
@@ -29,7 +29,7 @@ const ROUNDING: f64 = 1e-9;
 /// Shapes that pull what touches them. The share of the pull is a command: an entry of
 /// [`StepInput::q_cmd`](crate::StepInput::q_cmd).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pad {
+pub struct AdhesionPad {
     /// Name of its command.
     pub name: String,
     /// Indices of its shapes, in any order; those of a system are sorted.
@@ -43,7 +43,7 @@ pub struct Pad {
     pub seals: bool,
 }
 
-impl Pad {
+impl AdhesionPad {
     /// True for a command from 0 to 1, up to rounding.
     pub fn is_share(command: f64) -> bool {
         (-ROUNDING..=1.0 + ROUNDING).contains(&command)
@@ -65,10 +65,13 @@ pub(crate) struct Pulled {
 }
 
 /// Checks the pads of a definition with `n_geoms` shapes, and sorts the shapes of each.
-pub(crate) fn check(mut pads: Vec<Pad>, n_geoms: usize) -> Result<Vec<Pad>, SystemError> {
+pub(crate) fn check(
+    mut pads: Vec<AdhesionPad>,
+    n_geoms: usize,
+) -> Result<Vec<AdhesionPad>, SystemError> {
     let bad = |what, seen, rule| Err(SystemError::Definition { what, seen, rule });
     for pad in &mut pads {
-        let Pad { name, geoms: own, pull, reach, .. } = pad;
+        let AdhesionPad { name, geoms: own, pull, reach, .. } = pad;
         let what = || format!("pad `{name}`");
         own.sort_unstable();
         if let Some(geom) = own.last().filter(|geom| **geom >= n_geoms) {
@@ -85,14 +88,14 @@ pub(crate) fn check(mut pads: Vec<Pad>, n_geoms: usize) -> Result<Vec<Pad>, Syst
 }
 
 /// The commands of pads among those of a step.
-pub(crate) fn shares<'a>(pads: &[Pad], q_cmd: &'a [f64]) -> &'a [f64] {
+pub(crate) fn shares<'a>(pads: &[AdhesionPad], q_cmd: &'a [f64]) -> &'a [f64] {
     &q_cmd[q_cmd.len() - pads.len()..]
 }
 
 /// Error if the command of a pad is outside its range.
-pub(crate) fn check_shares(pads: &[Pad], q_cmd: &[f64]) -> Result<(), StepError> {
+pub(crate) fn check_shares(pads: &[AdhesionPad], q_cmd: &[f64]) -> Result<(), StepError> {
     let mut told = pads.iter().zip(shares(pads, q_cmd));
-    let Some((pad, share)) = told.find(|(_, share)| !Pad::is_share(**share)) else {
+    let Some((pad, share)) = told.find(|(_, share)| !AdhesionPad::is_share(**share)) else {
         return Ok(());
     };
     let why = format!("{share} was seen; it must be from 0 to 1, a share of {} N", pad.pull);

@@ -81,7 +81,7 @@ mod trace;
 mod uniqueness;
 mod workspace;
 
-pub use adhesion::{DEFAULT_REACH, Pad};
+pub use adhesion::{AdhesionPad, DEFAULT_REACH};
 pub use batch::{BatchInput, BatchKeep, MakeVariant, SampleError, SampleOutcome, Variant};
 pub use batch_derivatives::{
     BatchDerivatives, BatchVelocities, DerivativeOutcome, DifferentiateBatch,

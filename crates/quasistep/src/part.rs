@@ -1,6 +1,6 @@
 //! The system of some bodies of another system.
 
-use crate::adhesion::Pad;
+use crate::adhesion::AdhesionPad;
 use crate::held::{Constraint, ConstraintKind, Held};
 use crate::report::{BodyDrag, ContactReport, JointForce, SupportForce};
 use crate::row::RowKey;
@@ -132,7 +132,7 @@ impl System {
         let joints = self.commanded().iter().map(|b| (*b, self.model.body(*b)));
         let joints = joints.map(|(b, joint)| (keeps[b], joint.q.len(), joint.v.len()));
         let frames = self.springs.iter().map(|spring| (keeps[spring.given.frame.body], 7, 6));
-        let stay = |pad: &Pad| pad.geoms.iter().any(|geom| keeps[self.geoms[*geom].body]);
+        let stay = |pad: &AdhesionPad| pad.geoms.iter().any(|geom| keeps[self.geoms[*geom].body]);
         let pads = self.pads.iter().map(|pad| (stay(pad), 1, 1));
         for (stays, n_q, n_v) in joints.chain(frames).chain(pads) {
             if stays {
@@ -171,7 +171,7 @@ impl System {
                 .filter(|pad| stay(pad))
                 .map(|pad| {
                     let own = pad.geoms.iter().filter_map(|geom| geoms.binary_search(geom).ok());
-                    Pad { geoms: own.collect(), ..pad.clone() }
+                    AdhesionPad { geoms: own.collect(), ..pad.clone() }
                 })
                 .collect(),
             n_cmd: places.q_cmd.len(),

@@ -265,7 +265,7 @@ pub struct StepReport {
     /// Drive force on each commanded dof, in N or N·m: spring and damper of an actuated joint, or
     /// the force that a prescribed motion requires. Then, for each
     /// [`CartesianSpring`](crate::CartesianSpring), torque and force on its frame at the frame's
-    /// origin, in W. Then, for each [`Pad`](crate::Pad), the pull of all its contact points, in N.
+    /// origin, in W. Then, for each [`AdhesionPad`](crate::AdhesionPad), the pull of all its contact points, in N.
     pub effort: Vec<f64>,
     /// Actuated dofs whose spring force is at its effort limit.
     pub saturated: Vec<u32>,

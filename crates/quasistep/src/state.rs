@@ -27,7 +27,7 @@ pub struct StepInput {
     /// Position command, length [`System::n_cmd`](crate::System::n_cmd), in m, rad or unit
     /// quaternions. First the `q` entries of all commanded (actuated or prescribed) joints, in body
     /// order. Then the pose of each [`CartesianSpring`](crate::CartesianSpring) in W (unit
-    /// quaternion w, x, y, z, position). Then, for each [`Pad`](crate::Pad), the share of its pull, 0
+    /// quaternion w, x, y, z, position). Then, for each [`AdhesionPad`](crate::AdhesionPad), the share of its pull, 0
     /// to 1.
     pub q_cmd: Vec<f64>,
     /// Rates of the command, length [`System::n_cmd_v`](crate::System::n_cmd_v), in m/s or rad/s;

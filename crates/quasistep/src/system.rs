@@ -1,6 +1,6 @@
 //! The immutable description of a simulated system, shared between threads.
 
-use crate::adhesion::{self, Pad};
+use crate::adhesion::{self, AdhesionPad};
 use crate::cartesian::{CartesianSpring, SpringOfFrame};
 use crate::error::SystemError;
 use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
@@ -85,7 +85,7 @@ pub struct SystemDef {
     /// Closed loops and couplings: constraints beside the joints of the model.
     pub constraints: Vec<Constraint>,
     /// Shapes that pull what touches them.
-    pub pads: Vec<Pad>,
+    pub pads: Vec<AdhesionPad>,
 }
 
 /// Permitted overlap as a share of thickness: of a body's own thickness, and of the sum of both for
@@ -142,7 +142,7 @@ pub struct System {
     pub(crate) constraints: Vec<Held>,
     /// Groups of constraints that share variables.
     pub(crate) constraint_groups: Vec<Group>,
-    pub(crate) pads: Vec<Pad>,
+    pub(crate) pads: Vec<AdhesionPad>,
     pub(crate) n_cmd: usize,
     pub(crate) n_cmd_v: usize,
     /// Column of the step's program for each dof; `None` for prescribed dofs.
@@ -399,7 +399,7 @@ impl System {
     }
 
     /// Pads, in the order of their commands at the end of `q_cmd`.
-    pub fn pads(&self) -> &[Pad] {
+    pub fn pads(&self) -> &[AdhesionPad] {
         &self.pads
     }
 
