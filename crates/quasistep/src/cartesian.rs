@@ -204,7 +204,7 @@ pub(crate) struct SpringOfFrame {
 }
 
 impl SpringOfFrame {
-    /// The same spring where its body has another index.
+    /// This spring in a system that gives its body the index `body`.
     pub fn on(&self, body: usize) -> Self {
         let frame = Frame { body, ..self.given.frame };
         Self { given: CartesianSpring { frame, ..self.given.clone() }, ..self.clone() }
