@@ -59,6 +59,7 @@ __all__ = [
     "largest_wrench",
     "linearise",
     "mass_matrix",
+    "mcap_rows",
     "prediction",
     "quaternion_of_matrix",
     "quaternion_of_rpy",
