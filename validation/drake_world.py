@@ -1,7 +1,7 @@
 """A translated scene as a plant of Drake, with steps that choose their size (CENIC).
 
-Reads from standard input what `world.World` knows of a scene, as JSON, and prints the run, as JSON. A process of its own: MuJoCo
-and Drake bring libraries of the same names.
+Reads from standard input what `world.World` knows of a scene, as JSON, and prints the run, as JSON. It is a process of its own, so
+that a crash of Drake is told as an error of its command.
 
 Drake has one contact point for a pair of boxes. So each free box is what the ground truth of the stacking scene has: a core that
 is `INSET` smaller, and a small ball at each corner.

@@ -33,7 +33,7 @@ class Peers(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         pass
 
-PEERS = set("mujoco pydrake pinocchio scipy gurobipy pyscipopt highspy yaml numpy quasistep".split())
+PEERS = set("matplotlib mujoco pydrake pinocchio scipy gurobipy pyscipopt highspy yaml numpy quasistep".split())
 sys.meta_path.append(Peers())
 parse = argparse.ArgumentParser.parse_args
 

@@ -617,6 +617,16 @@ fn recordings_of_the_former_version_are_read() {
     assert!((forces(3) - 6.0).abs() < 1e-5);
 }
 
+/// A frame that a Cartesian spring pulls, and a pad, have commands without a coordinate.
+#[test]
+fn commands_without_a_coordinate_are_recorded() {
+    let mut recording = sample();
+    recording.commands[0] = "arm/hand.x".into();
+    let back = through_bytes(&recording);
+    assert_eq!(back.commands[0], "arm/hand.x");
+    assert_eq!(bits(&back), bits(&recording));
+}
+
 #[test]
 fn contacts_that_repeat_those_of_the_frame_before_take_no_room() {
     let mut recording = sample();
