@@ -141,6 +141,7 @@ impl World {
             FrictionException {
                 pair: (i, j),
                 mu: Some(f.mu),
+                axes: f.axes,
                 mu_spin: (f.spin_is_given || f.mu_spin > 0.0).then_some(f.mu_spin),
                 mu_roll: Some(f.mu_roll),
                 patch_radius: None,

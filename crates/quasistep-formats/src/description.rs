@@ -181,10 +181,24 @@ impl Masks {
 pub struct Friction {
     /// Coefficient of sliding friction.
     pub slide: Option<f64>,
+    /// Coefficients of sliding friction along x, y and z of the link, > 0, in place of `slide`.
+    pub along: Option<[f64; 3]>,
     /// Coefficient of torsional friction, in m.
     pub spin: Option<f64>,
     /// Coefficient of rolling friction, in m.
     pub roll: Option<f64>,
+}
+
+impl Friction {
+    /// Coefficients along x, y and z: `mu` along a direction, `across` on the axes across it. `None`
+    /// unless the direction is along an axis, within rounding, and both coefficients are > 0.
+    pub fn along_axis(direction: Vec3, mu: f64, across: f64) -> Option<[f64; 3]> {
+        let [x, y, z] = direction.try_normalize()?.to_array().map(f64::abs);
+        let k = [x, y, z].iter().position(|c| *c > 1.0 - 1e-6)?;
+        let mut along = [across; 3];
+        along[k] = mu;
+        (mu > 0.0 && across > 0.0).then_some(along)
+    }
 }
 
 /// A pair of collision shapes with its own friction.
@@ -194,6 +208,8 @@ pub struct Pair {
     pub parts: [(usize, usize); 2],
     /// Friction coefficients of the pair.
     pub friction: Friction,
+    /// True if coefficients along axes are along those of the second shape's link.
+    pub of_second: bool,
 }
 
 /// Geometry of a shape, in its own frame. Cylinders and capsules are along z. Lengths are in m.

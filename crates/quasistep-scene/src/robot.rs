@@ -156,7 +156,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     for pair in &robot.pairs {
         let [of_a, of_b] = pair.parts.map(|(link, part)| geoms[link][part].clone());
         for a in of_a {
-            assembly.pairs.extend(of_b.clone().map(|b| friction::of_pair((a, b), &pair.friction)));
+            assembly.pairs.extend(of_b.clone().map(|b| friction::of_pair((a, b), pair)));
         }
     }
     assembly.warnings.extend(notes.into_warnings());

@@ -253,7 +253,8 @@ fn certify_contacts(
     let (contacts, h) = (&work.contacts, params.time_step);
     for (row, contact) in contacts.rows.iter().zip(&work.report.contacts) {
         let f = contact.force_W();
-        let along = [contact.normal_force, f.dot(row.t1), f.dot(row.t2)];
+        let [f_1, f_2] = row.parts(f);
+        let along = [contact.normal_force, f_1, f_2];
         for (dof, column) in contacts.columns_of(row) {
             balance.on_dofs[dof] +=
                 column[0] * along[0] + column[1] * along[1] + column[2] * along[2];
@@ -270,14 +271,14 @@ fn certify_contacts(
         balance.see(contact.normal_force);
 
         // the box bounds friction along each tangent separately
-        let sliding = match params.formulation.cone {
+        let sliding = match (params.formulation.cone, &row.anisotropy) {
+            (Cone::Round | Cone::Pyramid(_), None) => contact.friction_force_W.norm(),
             // uses friction alone: a rounding part of the normal force along the tangents would
             // violate `mu = 0`
-            Cone::Box => {
-                let [t1, t2] = [row.t1, row.t2].map(|t| contact.friction_force_W.dot(t).abs());
-                t1.max(t2)
+            (cone, _) => {
+                let [f_1, f_2] = row.parts(contact.friction_force_W);
+                if cone == Cone::Box { f_1.abs().max(f_2.abs()) } else { f_1.hypot(f_2) }
             }
-            _ => contact.friction_force_W.norm(),
         };
         let lacking = contact.normal_force_needed(sliding) - contact.normal_force;
         raise(&mut certificate.cone_violation, lacking);

@@ -20,6 +20,7 @@
 //! assembles its problem (the ∂ψ/∂t terms of Trinkle05).
 
 use crate::adhesion::Pulled;
+use crate::anisotropy::Anisotropy;
 use crate::area::{Area, Centre};
 use crate::certificate::Certificate;
 use crate::formulation::Cone;
@@ -66,8 +67,12 @@ pub(crate) enum Tangents {
 #[derive(Clone, Debug)]
 pub(crate) struct ContactRow {
     pub near: NearPoint,
+    /// Tangents: unit vectors across the normal and one another, or those of [`Anisotropy`]. The rows
+    /// of the Jacobian are the velocities `t·u`, and impulses push along `t`.
     pub t1: Vec3,
     pub t2: Vec3,
+    /// Friction that depends on the direction of sliding.
+    pub anisotropy: Option<Box<Anisotropy>>,
     /// World axis to which `t1` is perpendicular, if the tangents are computed from the normal
     /// alone.
     pub fixed_by: Option<Vec3>,
@@ -77,12 +82,43 @@ pub(crate) struct ContactRow {
     pub turning: Option<Turning>,
     /// Index of the area to which the point belongs, if that area can spin.
     pub area: Option<u32>,
-    /// Vector from the contact to the centre of its area, along `t1` and `t2`, in m; 0 without an
-    /// area.
+    /// Vector from the contact to the centre of its area, as [`place`](ContactRow::place) measures it,
+    /// in m; 0 without an area.
     pub lever: [f64; 2],
     /// Range of this contact's columns in [`ContactRows`].
     pub first: u32,
     pub last: u32,
+}
+
+impl ContactRow {
+    /// Place of a vector in the plane of the tangents, in m: its parts along `t1` and `t2`. With
+    /// anisotropic friction the plane is stretched such that friction is alike in all directions.
+    pub fn place(&self, r: Vec3) -> [f64; 2] {
+        match &self.anisotropy {
+            None => [r.dot(self.t1), r.dot(self.t2)],
+            Some(own) => own.conjugate.map(|t| t.dot(r)),
+        }
+    }
+
+    /// The vector in the plane of the tangents with the given place, in m.
+    pub fn at_place(&self, [x, y]: [f64; 2]) -> Vec3 {
+        let r = self.t1 * x + self.t2 * y;
+        self.anisotropy.as_ref().map_or(r, |own| r * (1.0 / own.area))
+    }
+
+    /// Parts `λ` of a vector in the plane of the tangents, `λ1 t1 + λ2 t2`.
+    pub fn parts(&self, f: Vec3) -> [f64; 2] {
+        self.duals().map(|t| t.dot(f))
+    }
+
+    /// Vectors `d` in the plane of the tangents with `d_i·t_j` = 1 for `i = j`, else 0. The tangential
+    /// velocity of rates `r` is `r1 d1 + r2 d2`.
+    pub fn duals(&self) -> [Vec3; 2] {
+        match &self.anisotropy {
+            None => [self.t1, self.t2],
+            Some(own) => own.conjugate.map(|t| t * (1.0 / own.area)),
+        }
+    }
 }
 
 /// Axes about which a contact can turn.
@@ -271,10 +307,16 @@ impl ContactRows {
             let a = system.geoms[near.geom_a as usize].body;
             let b = system.geoms[near.geom_b as usize].body;
             let fixed_by = edges.map(|edges| axis_for(n, edges));
-            let mut t1 = fixed_by.map_or_else(|| n.any_orthogonal(), |a| unit_across(a, n));
-            let mut t2 = n.cross(t1);
+            let r1 = fixed_by.map_or_else(|| n.any_orthogonal(), |a| unit_across(a, n));
+            let r2 = n.cross(r1);
+            let mut anisotropy = friction.axes.map(|axes| {
+                let X_WF = &scan.kin.X_WB[if axes.of_second { b } else { a }];
+                Box::new(Anisotropy::new(axes, X_WF, n, [r1, r2]))
+            });
+            let [mut t1, mut t2] = anisotropy.as_ref().map_or([r1, r2], |own| own.tangents(n));
             let basis = Basis {
                 axes: [n, t1, t2],
+                turns: [n, r1, r2],
                 columns_from: first,
                 turns_from: (is_area || friction.resists_turning()).then_some(self.turns.len()),
             };
@@ -284,7 +326,7 @@ impl ContactRows {
                 self.slot[self.dofs[k] as usize] = u32::MAX;
             }
             let turning = basis.turns_from.map(|from| {
-                let (mut r1, mut r2) = (t1, t2);
+                let (mut r1, mut r2) = (r1, r2);
                 let turns = &mut self.turns[from..];
                 let rolls = align_tangents(turns, &mut r1, &mut r2, fixed_by.is_some());
                 let size = |k: usize| turns.iter().map(|w| w[k] * w[k]).sum::<f64>();
@@ -298,10 +340,14 @@ impl ContactRows {
                 let columns = &mut self.columns[first..];
                 align_tangents(columns, &mut t1, &mut t2, fixed_by.is_some())
             };
+            if let Some(own) = &mut anisotropy {
+                own.turn_to([t1, t2], n);
+            }
             self.rows.push(ContactRow {
                 near: near.clone(),
                 t1,
                 t2,
+                anisotropy,
                 fixed_by,
                 tangents,
                 friction,
@@ -337,8 +383,7 @@ impl ContactRows {
     /// in m.
     pub fn place(&self, first: usize, k: usize) -> [f64; 2] {
         let row = &self.rows[first];
-        let r = self.rows[k].near.p_W() - row.near.p_W();
-        [r.dot(row.t1), r.dot(row.t2)]
+        row.place(self.rows[k].near.p_W() - row.near.p_W())
     }
 
     /// Moves the friction rows of an area's points to its centre.
@@ -441,15 +486,15 @@ impl ContactRows {
             return true;
         }
         // a sticking area keeps sticking if its force and torque are within the new cone
-        let (mut force, mut torque, mut load) = (Vec3::ZERO, 0.0, 0.0);
+        let (mut force, mut torque, mut load) = ([0.0; 2], 0.0, 0.0);
         for (k, c) in points.clone().zip(contacts) {
-            let (place, f) = (self.place(points.start, k), c.friction_force_W);
+            let (place, [f1, f2]) = (self.place(points.start, k), row.parts(c.friction_force_W));
             let [x, y] = [place[0] - centre.at[0], place[1] - centre.at[1]];
             load += c.normal_force;
-            force += f;
-            torque += c.spin_torque + x * f.dot(row.t2) - y * f.dot(row.t1);
+            force = [force[0] + f1, force[1] + f2];
+            torque += c.spin_torque + x * f2 - y * f1;
         }
-        (force.norm() / mu).hypot(torque / (mu * radius)) > load * (1.0 - SETTLED)
+        (force[0].hypot(force[1]) / mu).hypot(torque / (mu * radius)) > load * (1.0 - SETTLED)
     }
 
     /// True if impacts with restitution add energy. `v_start` is the velocity before the impacts.
@@ -464,7 +509,8 @@ impl ContactRows {
             // an impulse does work at the mean of the velocities before and after it
             for v in [v_start, &report.v] {
                 let [v_n, v_1, v_2] = self.velocity(row, v);
-                let slides = f.dot(row.t1) * v_1 + f.dot(row.t2) * v_2;
+                let [f_1, f_2] = row.parts(f);
+                let slides = f_1 * v_1 + f_2 * v_2;
                 let turns = row.turning.map_or(0.0, |turning| {
                     let w = self.angular_velocity(row, v);
                     let axes = [row.near.point.n_AB_W, turning.r1, turning.r2];
@@ -520,7 +566,7 @@ impl ContactRows {
                 // a surface runs along itself
                 entry[0] = 0.0;
             }
-            let turn = || basis.axes.map(|axis| clear(axis.dot(column.w_W) * sign, turns));
+            let turn = || basis.turns.map(|axis| clear(axis.dot(column.w_W) * sign, turns));
             let slot = &mut self.slot[column.dof as usize];
             if *slot == u32::MAX {
                 *slot = (self.dofs.len() - basis.columns_from) as u32;
@@ -551,9 +597,10 @@ fn is_spread(points: &[NearPoint]) -> bool {
     most(&|r| (r - n * r.dot(n)).norm()) > SPREAD * most(&|r| r.norm())
 }
 
-/// Axes of a contact, and the positions of its first columns.
+/// Axes of a contact for `J` and `W`, and the positions of its first columns.
 struct Basis {
     axes: [Vec3; 3],
+    turns: [Vec3; 3],
     columns_from: usize,
     /// First column of `W`; `None` for a contact that does not resist turning.
     turns_from: Option<usize>,

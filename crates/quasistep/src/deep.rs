@@ -174,8 +174,9 @@ impl System {
         let n = row.near.point.n_AB_W;
         let mut columns = Columns::new();
         self.free_columns(contacts, load, row, &mut columns);
+        let [dual1, dual2] = row.duals();
         let ways =
-            columns.into_iter().map(|(_, c)| n * c[0] + row.t1 * c[1] + row.t2 * c[2]).collect();
+            columns.into_iter().map(|(_, c)| n * c[0] + dual1 * c[1] + dual2 * c[2]).collect();
         Deep { pair: pair(row), ways }
     }
 }

@@ -5,8 +5,11 @@ use crate::error::SystemError;
 /// Friction of one surface. Pairs combine two surfaces, see [`Friction`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Surface {
-    /// Coefficient of sliding friction, ≥ 0.
+    /// Coefficient of sliding friction, ≥ 0; the largest one if it depends on the direction.
     pub mu: f64,
+    /// Coefficients along x, y and z of the body that carries the surface, relative to `mu`, > 0 and
+    /// ≤ 1; `None` if friction is alike in all directions. See [`FrictionAxes`].
+    pub shares: Option<[f64; 3]>,
     /// Torque about the normal per normal force, in m, ≥ 0: Tracy's `μ_ω`.
     pub mu_spin: f64,
     /// Torque across the normal per normal force, in m, ≥ 0.
@@ -59,8 +62,29 @@ impl Surface {
         ] {
             valid(name, value)?;
         }
+        valid_shares(self.shares)?;
         valid_share("restitution", self.restitution)
     }
+}
+
+/// Friction that depends on the direction of sliding.
+///
+/// With coefficients `m` along the axes of a body and the projection `P` on the plane of contact,
+/// the friction forces are those of an ellipse,
+///
+/// ```text
+/// f = P diag(m) P g,   ‖g‖ ≤ lambda_n
+/// ```
+///
+/// A contact that slides has the force of the ellipse that takes most power: it is opposite to the
+/// velocity only along the ellipse's axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrictionAxes {
+    /// Coefficients along x, y and z of the body, relative to [`Friction::mu`].
+    pub shares: [f64; 3],
+    /// True if the axes are those of the body of the pair's second shape, false for the first. The
+    /// pair of a [`Friction`] is in the order of the indices.
+    pub of_second: bool,
 }
 
 /// Friction of a pair of surfaces: bounds on the tangential force and torques per normal force.
@@ -74,8 +98,10 @@ impl Surface {
 /// `lambda_spin` is about the centre of pressure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Friction {
-    /// Coefficient of sliding friction, ≥ 0.
+    /// Coefficient of sliding friction, ≥ 0; the largest one if it depends on the direction.
     pub mu: f64,
+    /// How sliding friction depends on the direction, if it does.
+    pub axes: Option<FrictionAxes>,
     /// Spin torque about the normal per normal force, in m, ≥ 0: Tracy (7). For an area without a
     /// value of its own it is `mu` times the mean distance of the area from its centre: 2/3 R for a
     /// disc, 0.3826 a for a square.
@@ -146,8 +172,9 @@ impl PairFriction {
         }
     }
 
+    /// Friction of a pair, of which `a` has the smaller index.
     fn pair(self, a: &Surface, b: &Surface, own: &FrictionException) -> Friction {
-        let mu = own.mu.unwrap_or_else(|| self.combine(a.mu, b.mu));
+        let (mu, axes) = self.sliding(a, b, own);
         let radius = own.patch_radius.unwrap_or(a.patch_radius.max(b.patch_radius));
         let of_radius = Friction::spin_of_patch(mu, radius);
         let mu_spin = match (own.mu_spin, own.patch_radius) {
@@ -166,7 +193,40 @@ impl PairFriction {
             (0.0, k) | (k, 0.0) => k,
             (a, b) => a * b / (a + b),
         });
-        Friction { mu, mu_spin, mu_roll, patch, restitution, compliance, foundation, spin_is_given }
+        Friction {
+            mu,
+            axes,
+            mu_spin,
+            mu_roll,
+            patch,
+            restitution,
+            compliance,
+            foundation,
+            spin_is_given,
+        }
+    }
+
+    /// Largest coefficient of sliding friction, and how it depends on the direction.
+    fn sliding(
+        self,
+        a: &Surface,
+        b: &Surface,
+        own: &FrictionException,
+    ) -> (f64, Option<FrictionAxes>) {
+        if let Some(mu) = own.mu {
+            return (mu, own.axes);
+        }
+        // of two surfaces at most one depends on the direction: `FrictionTable::new`
+        let (shares, of_second) = match (a.shares, b.shares) {
+            (None, None) => return (self.combine(a.mu, b.mu), None),
+            (Some(shares), _) => (shares, false),
+            (None, Some(shares)) => (shares, true),
+        };
+        let (rough, other) = if of_second { (b, a) } else { (a, b) };
+        let along = shares.map(|share| self.combine(share * rough.mu, other.mu));
+        let mu = along.iter().copied().fold(0.0, f64::max);
+        let axes = FrictionAxes { shares: along.map(|x| x / mu), of_second };
+        (mu, (mu > 0.0).then_some(axes))
     }
 }
 
@@ -177,6 +237,8 @@ pub struct FrictionException {
     pub pair: (usize, usize),
     /// See [`Surface::mu`].
     pub mu: Option<f64>,
+    /// How `mu` depends on the direction; read only with `mu`.
+    pub axes: Option<FrictionAxes>,
     /// See [`Surface::mu_spin`]; takes precedence over `patch_radius`.
     pub mu_spin: Option<f64>,
     /// See [`Surface::mu_roll`].
@@ -204,7 +266,15 @@ impl FrictionException {
             ("foundation", self.foundation),
         ];
         given.iter().try_for_each(|(name, value)| value.map_or(Ok(()), |v| valid(name, v)))?;
+        valid_shares(self.axes.map(|axes| axes.shares))?;
         self.restitution.map_or(Ok(()), |v| valid_share("restitution", v))
+    }
+
+    /// The exception with the smaller index first.
+    fn in_order(&self) -> Self {
+        let (a, b) = self.pair;
+        let swapped = |axes: FrictionAxes| FrictionAxes { of_second: !axes.of_second, ..axes };
+        if a < b { *self } else { Self { pair: (b, a), axes: self.axes.map(swapped), ..*self } }
     }
 
     /// Values of `later`, where set, and values of `self` elsewhere.
@@ -214,6 +284,7 @@ impl FrictionException {
         Self {
             pair: later.pair,
             mu: later.mu.or(self.mu),
+            axes: if later.mu.is_some() { later.axes } else { self.axes },
             mu_spin: spin,
             mu_roll: later.mu_roll.or(self.mu_roll),
             patch_radius: later.patch_radius.or(self.patch_radius),
@@ -227,6 +298,14 @@ impl FrictionException {
 
 fn valid(name: &str, value: f64) -> Result<(), String> {
     if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(format!("{name} {value}")) }
+}
+
+fn valid_shares(shares: Option<[f64; 3]>) -> Result<(), String> {
+    let valid = |share: &f64| *share > 0.0 && *share <= 1.0;
+    match shares.filter(|shares| !shares.iter().all(valid)) {
+        None => Ok(()),
+        Some(shares) => Err(format!("shares of mu {shares:?}")),
+    }
 }
 
 fn valid_share(name: &str, value: f64) -> Result<(), String> {
@@ -243,18 +322,20 @@ pub(crate) struct FrictionTable {
 }
 
 impl FrictionTable {
-    /// Builds the table of `surfaces`; `name` names a surface. If a pair has several exceptions,
-    /// the last takes precedence.
+    /// Builds the table of `surfaces`; `name` names a surface, `touch` says whether two may touch. If
+    /// a pair has several exceptions, the last takes precedence.
     pub fn new(
         rule: PairFriction,
         surfaces: Vec<Surface>,
         exceptions: &[FrictionException],
         name: impl Fn(usize) -> String,
+        touch: impl Fn(usize, usize) -> bool,
     ) -> Result<Self, SystemError> {
         let bad = |what, seen| SystemError::Definition {
             what,
             seen,
-            rule: "it must be ≥ 0, restitution at most 1".into(),
+            rule: "it must be ≥ 0, restitution at most 1, shares of mu from 0 to 1 and not 0"
+                .into(),
         };
         for (i, surface) in surfaces.iter().enumerate() {
             surface.check().map_err(|seen| bad(format!("shape `{}`", name(i)), seen))?;
@@ -266,10 +347,26 @@ impl FrictionTable {
                 bad(format!("friction of `{}` and `{}`", name(a), name(b)), seen)
             })?;
             let key = (a.min(b) as u32, a.max(b) as u32);
+            let exception = &exception.in_order();
             match merged.binary_search_by_key(&key, |(key, _)| *key) {
                 Ok(at) => merged[at].1 = merged[at].1.overridden_by(exception),
                 Err(at) => merged.insert(at, (key, *exception)),
             }
+        }
+        let own_mu = |pair: (usize, usize)| {
+            let key = (pair.0 as u32, pair.1 as u32);
+            let at = merged.binary_search_by_key(&key, |(key, _)| *key);
+            at.is_ok_and(|at| merged[at].1.mu.is_some())
+        };
+        let directed: Vec<usize> =
+            (0..surfaces.len()).filter(|k| surfaces[*k].shares.is_some()).collect();
+        let pairs = directed.iter().flat_map(|a| directed.iter().map(move |b| (*a, *b)));
+        if let Some((a, b)) = pairs.filter(|(a, b)| a < b && touch(*a, *b)).find(|p| !own_mu(*p)) {
+            return Err(SystemError::Definition {
+                what: format!("friction of `{}` and `{}`", name(a), name(b)),
+                seen: "two surfaces whose friction depends on the direction".into(),
+                rule: "the pair must have a coefficient, or coefficients, of its own".into(),
+            });
         }
         let exceptions = merged
             .into_iter()

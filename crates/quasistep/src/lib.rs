@@ -29,6 +29,7 @@
 #![allow(non_snake_case)] // the letters of the papers: P, K_a, X_WB, J_n
 
 mod adhesion;
+mod anisotropy;
 mod area;
 mod batch;
 mod batch_derivatives;
@@ -97,7 +98,7 @@ pub use derivatives::{
 };
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation, FrictionLaw, Motion};
-pub use friction::{Friction, FrictionException, PairFriction, Patch, Surface};
+pub use friction::{Friction, FrictionAxes, FrictionException, PairFriction, Patch, Surface};
 pub use held::{Constraint, ConstraintKind};
 pub use inverse_kinematics::{
     Follower, FrameTarget, IkAnswer, IkError, IkSettings, NotReached, Orientation, TooNear,

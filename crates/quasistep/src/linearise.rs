@@ -42,7 +42,8 @@ pub struct LinearContact {
     pub p_W: Vec3,
     /// Unit normal, from A to B.
     pub n_AB_W: Vec3,
-    /// Unit tangents along which the contact can slip: two, one for motion in a plane, or none.
+    /// Unit tangents along which the contact can slip: two, one for motion in a plane, or none. Where
+    /// friction depends on the direction they are scaled such that it is `mu` along each.
     pub tangents_W: Vec<Vec3>,
     /// Normal Jacobian, `n_v` entries: `J_n v` is the velocity of B against A along the normal.
     pub J_n: Vec<f64>,

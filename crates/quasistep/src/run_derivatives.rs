@@ -333,8 +333,8 @@ impl SystemChange {
             let d = [0, 1, 2, 3, 4].map(|k| (b[k] - a[k]) * self.per);
             // a coefficient of zero has no row, and a change of the patch law has no derivative
             let begins = (0..5).any(|k| at[k] == 0.0 && d[k] != 0.0);
-            let other =
-                |f: &Friction| (f.patch, f.spin_is_given) != (base.patch, base.spin_is_given);
+            let law = |f: &Friction| (f.patch, f.spin_is_given, f.axes);
+            let other = |f: &Friction| law(f) != law(&base);
             if begins || other(&less) || other(&more) {
                 return Err(DerivativeError::Begins);
             }

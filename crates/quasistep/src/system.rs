@@ -203,15 +203,19 @@ impl System {
         for exception in &friction_exceptions {
             check_pair("friction exception", exception.pair, n)?;
         }
-        let surfaces = geoms.iter().map(|g| g.surface).collect();
-        let friction = FrictionTable::new(friction, surfaces, &friction_exceptions, |i| {
-            geoms[i].name.clone()
-        })?;
         let mut may_touch = touchable(&model, &geoms, &roles, &instances, &constraints);
         for (a, b) in excluded {
             check_pair("excluded pair", (a, b), n)?;
             may_touch[a.min(b) * n + a.max(b)] = false;
         }
+        let surfaces = geoms.iter().map(|g| g.surface).collect();
+        let friction = FrictionTable::new(
+            friction,
+            surfaces,
+            &friction_exceptions,
+            |i| geoms[i].name.clone(),
+            |a, b| may_touch[a * n + b],
+        )?;
 
         let commanded: Vec<usize> = (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
         let joints = || commanded.iter().map(|&i| model.body(i));

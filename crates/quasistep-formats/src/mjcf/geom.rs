@@ -256,12 +256,13 @@ pub(super) fn friction_of(
     at: &Read<'_>,
     [slide, spin, roll]: [f64; 3],
 ) -> Result<Friction, SceneError> {
+    let none = Friction::default();
     let dimensions = at.whole("condim")?.unwrap_or(3);
     match dimensions {
-        1 => Ok(Friction { slide: Some(0.0), spin: None, roll: None }),
-        3 => Ok(Friction { slide: Some(slide), spin: None, roll: None }),
-        4 => Ok(Friction { slide: Some(slide), spin: Some(spin), roll: None }),
-        6 => Ok(Friction { slide: Some(slide), spin: Some(spin), roll: Some(roll) }),
+        1 => Ok(Friction { slide: Some(0.0), ..none }),
+        3 => Ok(Friction { slide: Some(slide), ..none }),
+        4 => Ok(Friction { slide: Some(slide), spin: Some(spin), ..none }),
+        6 => Ok(Friction { slide: Some(slide), spin: Some(spin), roll: Some(roll), ..none }),
         other => Err(at.error(format!("condim {other} was seen; valid are 1, 3, 4 and 6"))),
     }
 }

@@ -54,7 +54,10 @@ pub(super) const ATTACHED_KEYS: Kind = ("key", "of an attached model: left out")
 pub(super) const OTHER_KEYS: Kind = ("key", "another keyframe than that of the start: left out");
 pub(super) const LONG_TURNS: Kind =
     ("key", "qpos has a quaternion whose length is not 1, by more than 1e-4: normalised");
-pub(super) const MIXED: Kind = ("pair", "friction along two directions: their mean is taken");
+pub(super) const MIXED: Kind = (
+    "pair",
+    "friction along two directions that are no axes of a body, or two rolling frictions: their mean is taken",
+);
 
 /// Collects warnings while a model is read. Findings of one kind become one warning.
 #[derive(Default)]

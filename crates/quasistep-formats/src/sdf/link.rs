@@ -59,7 +59,10 @@ const USUAL_INERTIA: Kind =
     ("link", "no <inertial>: 1 kg and moments of 1 kg·m², as the format says");
 const KINEMATIC: Kind = ("link", "<kinematic> is not read: forces move it");
 /// Direction-dependent friction.
-const TWO_FRICTIONS: Kind = ("link", "<mu> and <mu2> differ: the smaller one is taken");
+const TWO_FRICTIONS: Kind = (
+    "link",
+    "<mu> and <mu2> differ, and <fdir1> is not along an axis of the link: the smaller one is taken",
+);
 
 pub(super) fn read(at: &Xml<'_, '_>, reader: &mut Reader<'_, '_>) -> Result<Link, SceneError> {
     let name = at.text("name")?.to_owned();
@@ -147,7 +150,10 @@ fn shapes(
         let Placed { pose, relative_to } = placed(&at)?;
         let (color, friction) = match purpose {
             Purpose::Look => (color(&at)?, Friction::default()),
-            Purpose::Collide => (None, friction(&at, link, reader)?),
+            Purpose::Collide => {
+                let X = relative_to.is_none().then_some(&pose);
+                (None, friction(&at, link, X, reader)?)
+            }
         };
         for (geometry, X) in parts {
             let name = at.attribute("name").map(str::to_owned);
@@ -182,13 +188,16 @@ const NEGATIVE_FRICTION: Kind =
     ("link", "<mu> or <mu2> is negative, which means unbounded friction: taken as 100");
 
 /// Friction of a collision: from Drake's elements, or else from ODE's.
+/// Friction of a collision shape at the pose `X_LG` in its link, if its frame is that of the link.
 fn friction(
     at: &Xml<'_, '_>,
     link: &str,
+    X_LG: Option<&Pose>,
     reader: &mut Reader<'_, '_>,
 ) -> Result<Friction, SceneError> {
     let surface = child(at, "surface").and_then(|surface| child(&surface, "friction"));
     let told = drake(at, "proximity_properties").next();
+    let mut by_axes = None;
     let mut mu = some_non_negative(told.as_ref(), "mu_dynamic")?;
     if mu.is_none() {
         mu = some_non_negative(told.as_ref(), "mu_static")?;
@@ -208,7 +217,14 @@ fn friction(
         if let (Some(along), Some(across)) = (mu, across)
             && along != across
         {
-            reader.findings.group(TWO_FRICTIONS, at.line(), link);
+            let first = ode.as_ref().and_then(|at| child(at, "fdir1"));
+            let first = first.map(|at| array::<3>(&at)).transpose()?.map(Vec3::from);
+            by_axes = first.zip(X_LG).and_then(|(first, X)| {
+                Friction::along_axis(X.rotation.rotate(first), along, across)
+            });
+            if by_axes.is_none() {
+                reader.findings.group(TWO_FRICTIONS, at.line(), link);
+            }
         }
         mu = mu.into_iter().chain(across).reduce(f64::min);
     }
@@ -217,5 +233,6 @@ fn friction(
     let coefficient = some_non_negative(torsional.as_ref(), "coefficient")?;
     let radius = some_non_negative(torsional.as_ref(), "patch_radius")?;
     let spin = coefficient.zip(radius).map(|(c, r)| 3.0 * PI / 16.0 * c * r);
-    Ok(Friction { slide: mu, spin: spin.filter(|spin| *spin > 0.0), roll: None })
+    let spin = spin.filter(|spin| *spin > 0.0);
+    Ok(Friction { slide: mu, along: by_axes, spin, roll: None })
 }

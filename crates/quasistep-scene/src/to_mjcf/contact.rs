@@ -135,9 +135,14 @@ fn told(writer: &mut Writer<'_>, pairs: &[(usize, usize, Coefficients)]) {
     let areas = count(&|f| round && f.patch == Patch::Area && !f.spin_is_given);
     let bounces = count(&|f| f.restitution > 0.0);
     let gives = count(&|f| f.compliance > 0.0);
+    let directed = count(&|f| f.axes.is_some());
     for (n, what) in [
         (areas, "flat contacts rub as areas here and on their corners in MuJoCo"),
         (bounces, "restitution: not written"),
+        (
+            directed,
+            "friction by direction: not written; the largest coefficient stands in all directions",
+        ),
         (gives, "compliance: not written; MuJoCo's contacts give way by `solref` and `solimp`"),
     ] {
         if n > 0 {

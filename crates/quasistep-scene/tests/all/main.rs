@@ -3,6 +3,7 @@
 #![allow(non_snake_case)] // frames in monogram notation: X_WB
 
 mod adhesion;
+mod anisotropy;
 mod bounded;
 mod cartesian;
 mod chosen_sizes;

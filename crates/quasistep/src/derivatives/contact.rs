@@ -9,10 +9,12 @@
 //! d1 r3`, and the torque about the normal at the contact is `λ3 + d1 λ2 − d2 λ1`. Centre and spin
 //! radius depend on the area's points and on their loads (`pressure.rs`).
 //!
-//! The points, the centre, the normal and the tangents move. `t1` is a projected world axis. It
-//! therefore also rotates about the normal, which matters for pyramids.
+//! The points, the centre, the normal and the tangents move. `t1` is a projected world axis, or made of
+//! one where friction depends on the direction. It therefore also rotates about the normal, which
+//! matters for pyramids.
 
 use super::change::InputChange;
+use crate::anisotropy::{Anisotropy, conjugate};
 use crate::contact::{ContactRow, Tangents};
 use crate::formulation::edges::{WAYS, Ways};
 use quasistep_geometry::{ContactMotion, MotionMap};
@@ -30,6 +32,7 @@ pub(super) struct ContactAt {
     pub t: [Vec3; 2],
     pub r: [Vec3; 2],
     pub p: [Vec3; 2],
+    anisotropy: Option<Box<Anisotropy>>,
     /// Rate at which tangents, and rolling axes, rotate about the normal: `σ = spin t2·δn`.
     spin: [f64; 2],
     /// True if `t1`, not `t2`, lies in the plane of the normal and the world axis. Then `σ = −spin
@@ -92,9 +95,11 @@ pub(super) fn centres(
     by_place: &[[[f64; 2]; 3]],
 ) -> Vec<CentreAt> {
     let first = &rows[0];
-    let (t, [d1, d2]) = ([first.t1, first.t2], first.lever);
-    let p = first.near.p_W() + t[0] * d1 + t[1] * d2;
-    let seen_from = |row: &ContactRow| {
+    let n = first.near.point.n_AB_W;
+    let t = [first.t1, first.t2];
+    let conjugate = conjugate(t, n);
+    let p = first.near.p_W() + first.at_place(first.lever);
+    let seen_from = |(row, motion): (&ContactRow, &ContactMotion)| {
         let mut at =
             CentreAt { p, motion: MotionMap::ZERO, spin_turn: Vec3::ZERO, spin_shift: Vec3::ZERO };
         for ((other, of), by) in rows.iter().zip(motions).zip(by_place) {
@@ -104,16 +109,36 @@ pub(super) fn centres(
             let carried = Mat3::from_columns(Vec3::AXES.map(|w| w.cross(r)));
             let turn = (turn + shift * carried) * 0.5;
             let shift = shift * 0.5;
-            let way = |of: &[f64; 2]| t[0] * of[0] + t[1] * of[1];
-            let along = Mat3::outer(t[0], way(&by[0])) + Mat3::outer(t[1], way(&by[1]));
+            let way = |of: &[f64; 2]| conjugate[0] * of[0] + conjugate[1] * of[1];
+            let along = Mat3::outer(first.at_place([1.0, 0.0]), way(&by[0]))
+                + Mat3::outer(first.at_place([0.0, 1.0]), way(&by[1]));
             at.motion.turn = at.motion.turn + along * turn;
             at.motion.shift = at.motion.shift + along * shift;
             at.spin_turn += turn.transpose() * way(&by[2]);
             at.spin_shift += shift.transpose() * way(&by[2]);
         }
+        if let Some(own) = &first.anisotropy {
+            // the stretch of the area changes as its axes turn against it
+            let change = |w: Vec3, v: Vec3| {
+                let dn = motion.n.of(w, v);
+                let dt = own.tangents_change(n, dn, if own.of_b { w } else { Vec3::ZERO }, 0.0);
+                let [x, y] = conjugate_change((t, dt), (n, dn));
+                let arms = rows.iter().map(|other| other.near.p_W() - first.near.p_W());
+                let slope =
+                    |(r, by): (Vec3, &[[f64; 2]; 3])| by[2][0] * x.dot(r) + by[2][1] * y.dot(r);
+                arms.zip(by_place).map(slope).sum::<f64>()
+            };
+            at.spin_turn += Vec3::from(Vec3::AXES.map(|w| change(w, Vec3::ZERO)));
+            at.spin_shift += Vec3::from(Vec3::AXES.map(|v| change(Vec3::ZERO, v)));
+        }
         at
     };
-    rows.iter().map(seen_from).collect()
+    rows.iter().zip(motions).map(seen_from).collect()
+}
+
+/// Change of the conjugate vectors, `(t2 × n, n × t1)`, with the tangents and the normal.
+fn conjugate_change((t, dt): ([Vec3; 2], [Vec3; 2]), (n, dn): (Vec3, Vec3)) -> [Vec3; 2] {
+    [dt[1].cross(n) + t[1].cross(dn), dn.cross(t[0]) + n.cross(dt[0])]
 }
 
 /// Change of a contact's frame for a small motion of both bodies.
@@ -171,6 +196,7 @@ impl ContactAt {
             t: [row.t1, row.t2],
             r: turning.map_or([Vec3::ZERO; 2], |t| [t.r1, t.r2]),
             p: [point.p_WCa, point.p_WCb],
+            anisotropy: row.anisotropy.clone(),
             spin: [of(row.tangents), turning.map_or(0.0, |t| of(t.rolls))],
             fixed: row.fixed_by.is_some(),
             lever: row.lever,
@@ -195,7 +221,7 @@ impl ContactAt {
         }
     }
 
-    /// Unit vectors of all six directions.
+    /// Vectors of all six directions.
     pub fn axes(&self) -> [Vec3; WAYS] {
         [self.n, self.t[0], self.t[1], self.n, self.r[0], self.r[1]]
     }
@@ -274,12 +300,20 @@ impl ContactAt {
             let s = spin * self.turned_by(t).dot(n);
             [self.n * -t[0].dot(n) + t[1] * s, self.n * -t[1].dot(n) - t[0] * s]
         };
-        let t = turned(self.t, self.spin[0]);
+        let t = match &self.anisotropy {
+            None => turned(self.t, self.spin[0]),
+            Some(own) => {
+                let spin = self.spin[0] * self.turned_by(own.e).dot(n);
+                own.tangents_change(self.n, n, moves[usize::from(own.of_b)].w_W, spin)
+            }
+        };
         let p = [a.at(self.p[0]) + motion.a.of(w, v), a.at(self.p[1]) + motion.b.of(w, v)];
         let lever = self.centre.map_or([0.0; 2], |centre| {
             let away = centre.p - (self.p[0] + self.p[1]) * 0.5;
             let moved = a.at(centre.p) + centre.motion.of(w, v) - (p[0] + p[1]) * 0.5;
-            [0, 1].map(|k| t[k].dot(away) + self.t[k].dot(moved))
+            let own = conjugate(self.t, self.n);
+            let turned = conjugate_change((self.t, t), (self.n, n));
+            [0, 1].map(|k| turned[k].dot(away) + own[k].dot(moved))
         });
         FrameChange {
             n,
@@ -304,21 +338,30 @@ impl ContactAt {
         let [a, b] = to;
         if let Some(at) = &self.centre {
             let away = at.p - (self.p[0] + self.p[1]) * 0.5;
-            for k in 0..2 {
-                weights.t[k] += away * weights.lever[k];
-                by_centre += self.t[k] * weights.lever[k];
-            }
+            let (own, [l1, l2]) = (conjugate(self.t, self.n), weights.lever);
+            by_centre = own[0] * l1 + own[1] * l2;
+            weights.t[0] += away.cross(self.n) * l2;
+            weights.t[1] += self.n.cross(away) * l1;
+            weights.n += away.cross(self.t[1]) * l1 + self.t[0].cross(away) * l2;
             weights.p.iter_mut().for_each(|p| *p += by_centre * -0.5);
             centre = at.motion;
             (spin_turn, spin_shift) = (at.spin_turn * weights.spin, at.spin_shift * weights.spin);
             *a += SpatialForce::at(at.p, by_centre, Vec3::ZERO);
         }
         let mut n = weights.n;
-        for (axes, by, spin) in
-            [(self.t, weights.t, self.spin[0]), (self.r, weights.r, self.spin[1])]
-        {
+        let mut turned = |axes: [Vec3; 2], by: [Vec3; 2], spin: f64| {
             n += axes[0] * -self.n.dot(by[0]) + axes[1] * -self.n.dot(by[1]);
             n += self.turned_by(axes) * (spin * (axes[1].dot(by[0]) - axes[0].dot(by[1])));
+        };
+        turned(self.r, weights.r, self.spin[1]);
+        match &self.anisotropy {
+            None => turned(self.t, weights.t, self.spin[0]),
+            Some(own) => {
+                let by = own.tangents_gradient(self.n, weights.t);
+                n += by.n + self.turned_by(own.e) * (self.spin[0] * by.spin);
+                let carrier = if own.of_b { &mut *b } else { &mut *a };
+                *carrier += SpatialForce { m_Wo_W: by.w, f_W: Vec3::ZERO };
+            }
         }
         let [pa, pb] = weights.p;
         let sum =

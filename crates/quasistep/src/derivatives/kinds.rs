@@ -130,7 +130,9 @@ pub enum DerivativeError {
         want: usize,
     },
     /// At this parameter value a pair's friction or compliance becomes nonzero, or its law changes.
-    #[error("no derivative by a number at which friction or compliance of a pair begins")]
+    #[error(
+        "no derivative by a number at which friction or compliance of a pair begins or its friction law changes"
+    )]
     Begins,
     /// No step was differentiated, or the last attempt failed.
     #[error("no step was differentiated")]

@@ -161,8 +161,10 @@ fn contact(
     let (near, point) = (&row.near, &row.near.point);
     let [lambda_n, lambda_t1, lambda_t2, lambda_spin, lambda_r1, lambda_r2] = lambda;
     let [d1, d2] = row.lever;
-    let slip_of_centre = row.t1 * v_t1 + row.t2 * v_t2;
-    let slip_W = slip_of_centre + (row.t1 * d2 - row.t2 * d1) * spin_rate;
+    let [dual1, dual2] = row.duals();
+    let slip_of_centre = dual1 * v_t1 + dual2 * v_t2;
+    let lever_W = row.at_place(row.lever);
+    let slip_W = slip_of_centre - point.n_AB_W.cross(lever_W) * spin_rate;
     let spins = row.friction.mu_spin > 0.0 && spin_rate.abs() > SPIN_RATE_THRESHOLD;
     let mode = if !loaded {
         ContactMode::Separate
@@ -187,7 +189,7 @@ fn contact(
         pull: 0.0,
         friction_force_W: (row.t1 * lambda_t1 + row.t2 * lambda_t2) * (1.0 / h),
         spin_torque: (lambda_spin + d1 * lambda_t2 - d2 * lambda_t1) / h,
-        lever_W: row.t1 * d1 + row.t2 * d2,
+        lever_W,
         roll_torque_W: row
             .turning
             .map_or(Vec3::ZERO, |t| (t.r1 * lambda_r1 + t.r2 * lambda_r2) * (1.0 / h)),

@@ -1,5 +1,7 @@
 //! Helpers for tests of scenes given as text, and of their errors.
 
+pub mod differences;
+
 use quasistep_scene::{Scene, SceneError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
