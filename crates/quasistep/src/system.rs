@@ -200,22 +200,12 @@ impl System {
         check_roles(&model, &roles, held)?;
         check_bodies(&geoms, &instances, n_bodies)?;
         let n = geoms.len();
-        for exception in &friction_exceptions {
-            check_pair("friction exception", exception.pair, n)?;
-        }
         let mut may_touch = touchable(&model, &geoms, &roles, &instances, &constraints);
         for (a, b) in excluded {
             check_pair("excluded pair", (a, b), n)?;
             may_touch[a.min(b) * n + a.max(b)] = false;
         }
-        let surfaces = geoms.iter().map(|g| g.surface).collect();
-        let friction = FrictionTable::new(
-            friction,
-            surfaces,
-            &friction_exceptions,
-            |i| geoms[i].name.clone(),
-            |a, b| may_touch[a * n + b],
-        )?;
+        let friction = table(friction, &geoms, &friction_exceptions, &may_touch)?;
 
         let commanded: Vec<usize> = (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
         let joints = || commanded.iter().map(|&i| model.body(i));
@@ -617,6 +607,22 @@ fn check_bodies(geoms: &[Geom], instances: &[u32], n_bodies: usize) -> Result<()
 }
 
 /// Checks a pair of shapes, of which there are `n`.
+/// Friction of the pairs of shapes.
+fn table(
+    rule: PairFriction,
+    geoms: &[Geom],
+    exceptions: &[FrictionException],
+    may_touch: &[bool],
+) -> Result<FrictionTable, SystemError> {
+    let n = geoms.len();
+    for exception in exceptions {
+        check_pair("friction exception", exception.pair, n)?;
+    }
+    let surfaces = geoms.iter().map(|g| g.surface).collect();
+    let name = |k: usize| geoms[k].name.clone();
+    FrictionTable::new(rule, surfaces, exceptions, name, |a, b| may_touch[a * n + b])
+}
+
 fn check_pair(what: &str, (a, b): (usize, usize), n: usize) -> Result<(), SystemError> {
     if a < n && b < n && a != b {
         return Ok(());

@@ -5,6 +5,7 @@ use crate::common::{Folder, complaint, parse_with};
 use quasistep::{Friction, FrictionAxes, Mode};
 use quasistep_record::Frame;
 use quasistep_scene::Scene;
+use std::f64::consts::FRAC_PI_2;
 use std::ops::ControlFlow;
 
 /// Laws, kinds of motion and step sizes. Convex friction throws up what starts to slide in a dynamic
@@ -91,7 +92,7 @@ fn law([mu_x, mu_y]: [f64; 2], [x, y]: [f64; 2]) -> [f64; 2] {
 fn a_sled_is_dragged_easily_along_the_grain_and_hard_across_it() {
     for scale in [1.0, 1000.0, 0.001] {
         for changes in everywhere() {
-            for angle in [0.0_f64, 0.4, 1.2, 1.570_796_326_794_896_6, 2.5, -0.7] {
+            for angle in [0.0_f64, 0.4, 1.2, FRAC_PI_2, 2.5, -0.7] {
                 let way = [angle.cos(), angle.sin()];
                 // the harmonic means of 0.6 and 0.12, 0.6 and 0.6
                 let text = sled(scale, way, 0.0, "[0.12, 0.6, 0.6]", "{mu: 0.6}");
@@ -111,7 +112,7 @@ fn a_sled_is_dragged_easily_along_the_grain_and_hard_across_it() {
 /// The axes turn with the body that has them, or with that which a pair names.
 #[test]
 fn axes_turn_with_their_body() {
-    let quarter = std::f64::consts::FRAC_PI_2;
+    let quarter = FRAC_PI_2;
     let rough = "friction:\n  pairs: [{a: floor, b: sled, mu: [0.2, 0.6, 0.6]";
     let force = |text: &str| {
         let frame = end(&parse(text, &[("step.size", "0.01")]));
@@ -199,7 +200,7 @@ friction: {{pairs: [{{a: floor, b: block, mu: [0.2, 0.6, 0.6]}}]}}
             };
             // tan 0.25 is 0.255: above 0.2 along the grain, below 0.6 across it
             assert!(moved(0.25, 0.0).0.x > 0.03, "{changes:?}");
-            assert!(moved(0.25, std::f64::consts::FRAC_PI_2).0.x.abs() < 1e-9, "{changes:?}");
+            assert!(moved(0.25, FRAC_PI_2).0.x.abs() < 1e-9, "{changes:?}");
             let (tilt, yaw) = (0.5_f64, 0.6_f64);
             let (p, v) = moved(tilt, yaw);
             let [v_x, v_y] = [v[3], v[4]];
