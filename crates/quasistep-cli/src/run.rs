@@ -243,6 +243,12 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
         worst.penetration,
         (-worst.true_distance).max(0.0)
     );
+    if worst.constraint_error > 0.1 * scene.params.max_overlap {
+        say!(
+            "  what constraints join was apart by up to {:.1e} m after a step: smaller steps keep it closer",
+            worst.constraint_error
+        );
+    }
     if tally.substepped() > 0 {
         say!(
             "  {} took substeps, up to {}, to keep to max_overlap ({} m)",

@@ -59,6 +59,7 @@ pub fn summary(
             "cone_violation_N": worst.cone_violation,
             "complementarity_J": worst.complementarity,
             "constraint_m": worst.constraint,
+            "constraint_error_m": worst.constraint_error,
         },
         "solver": solver(tally, stopped.is_some()),
         "uniqueness": scene.params.uniqueness.then(|| json!({

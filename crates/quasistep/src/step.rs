@@ -270,7 +270,7 @@ impl System {
         params: &StepParams,
         work: &mut Workspace,
     ) -> Result<Finding, StepError> {
-        let Workspace { sweep, scan, scan_next, report, followed, work_left, .. } = work;
+        let Workspace { sweep, scan, scan_next, load, report, followed, work_left, .. } = work;
         sweep.press(&report.contacts);
         let v = self.followed(&report.v, params, followed);
         let found = sweep.look(self, scan, scan_next, v, params, work_left);
@@ -280,6 +280,10 @@ impl System {
         };
         if found.first.is_none() {
             found.first = sweep.open_force(self, scan_next, report, params);
+        }
+        if found.first.is_none() {
+            let place = |share: f64, q: &mut Vec<f64>| sweep.place(self, scan.q(), share, q);
+            found.first = self.tear(&load.reduction, report, place);
         }
         Ok(found)
     }

@@ -25,7 +25,7 @@ use crate::params::{Inertia, Integration, StepParams, Substeps};
 use crate::report::LastSubstep;
 use crate::scan::Meeting;
 use crate::state::State;
-use crate::sweep::Breach;
+use crate::sweep::{Breach, Broken};
 use crate::system::{Role, System};
 use crate::trace::{Trace, Tried};
 use crate::workspace::Workspace;
@@ -238,12 +238,22 @@ impl System {
         substeps: u32,
     ) -> StepError {
         let name = |geom: u32| self.model.body(self.geoms[geom as usize].body).name.clone();
-        let (a, b) = breach.pair;
-        StepError::Overlap {
-            pair: PairDepth { a: name(a), b: name(b), depth: -breach.phi },
-            time,
-            size: if size >= LEAST * h { size } else { 0.0 },
-            substeps,
+        let size = if size >= LEAST * h { size } else { 0.0 };
+        match breach.what {
+            Broken::Pair(a, b) => StepError::Overlap {
+                pair: PairDepth { a: name(a), b: name(b), depth: -breach.phi },
+                time,
+                size,
+                substeps,
+            },
+            Broken::Constraint(k) => StepError::Constraints {
+                names: vec![self.constraints[k].given.name.clone()],
+                why: format!(
+                    "the motion of the step tears it by {:.2e} m: take steps of {} s or less",
+                    -breach.phi,
+                    if size > 0.0 { format!("{size:.2e}") } else { format!("{:.2e}", 0.1 * h) },
+                ),
+            },
         }
     }
 }

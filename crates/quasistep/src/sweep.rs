@@ -100,16 +100,24 @@ struct End {
     n_AB_W: Vec3,
 }
 
-/// First violation of the permitted distance of a pair.
+/// What a motion brings too near, or tears apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Broken {
+    /// A pair of geoms.
+    Pair(u32, u32),
+    /// A constraint, given by its index.
+    Constraint(usize),
+}
+
+/// First violation of the permitted distance of a pair, or of the error of a constraint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Breach {
-    /// The pair of geoms.
-    pub pair: (u32, u32),
+    pub what: Broken,
     /// Share of the motion up to which it is clear.
     pub clear: f64,
     /// Share of the motion at which the pair is too near.
     pub broken: f64,
-    /// Distance of the pair at `broken`, in m.
+    /// Distance of the pair at `broken`, in m; minus the error of a constraint.
     pub phi: f64,
 }
 
@@ -237,7 +245,7 @@ impl Sweep {
                 self.narrow.signed_distance(A, &end.X_WG(i), B, &end.X_WG(j)).phi
             });
             if phi > closed && !end.is_continued(system, &contacts[0], closed) {
-                return Some(Breach { pair: (a, b), clear: 0.5, broken: 1.0, phi });
+                return Some(Breach { what: Broken::Pair(a, b), clear: 0.5, broken: 1.0, phi });
             }
         }
         None
@@ -451,8 +459,8 @@ impl Sweep {
         let fine = from > 0.0 && check.travel * width <= check.allowed;
         let tired = halvings == MAX_HALVINGS || self.samples >= MOST_SAMPLES;
         if broken && fine || tired {
-            let (pair, phi) = ((check.a, check.b), check.end.phi);
-            return Some((Breach { pair, clear: from, broken: to, phi }, check.end));
+            let (what, phi) = (Broken::Pair(check.a, check.b), check.end.phi);
+            return Some((Breach { what, clear: from, broken: to, phi }, check.end));
         }
         self.samples += 1;
         let middle = 0.5 * (from + to);

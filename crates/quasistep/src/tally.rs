@@ -93,6 +93,9 @@ pub struct Worst {
     pub complementarity: f64,
     /// Largest residual of a constraint row, in m or rad.
     pub constraint: f64,
+    /// Largest distance between two points that a constraint joins, after any step, in m; of a
+    /// coupling in its own unit.
+    pub constraint_error: f64,
 }
 
 /// Median and 95th percentile.
@@ -182,6 +185,8 @@ impl Tally {
         w.cone_violation = w.cone_violation.max(cone_violation);
         w.complementarity = w.complementarity.max(complementarity);
         w.constraint = w.constraint.max(constraint);
+        let errors = report.constraints.iter().map(|c| c.error);
+        w.constraint_error = errors.fold(w.constraint_error, f64::max);
         let first = self.steps == 1;
         w.true_distance = if first { true_distance } else { w.true_distance.min(true_distance) };
     }

@@ -8,6 +8,8 @@
 //! units and columns weighted by the caller's preference. A row whose remaining entries are within
 //! the tolerance depends on the rows that are kept.
 
+use quasistep_linalg::kernels::{cholesky, solve_lower, solve_lower_transposed};
+
 /// Memory of an elimination, and its result.
 #[derive(Debug, Default)]
 pub(super) struct Elimination {
@@ -64,6 +66,43 @@ impl Elimination {
     /// rows leave.
     pub fn Tr(&self, row: usize) -> f64 {
         self.w[row * self.width() + self.n]
+    }
+
+    /// The least change of the right-hand sides for which the dependent rows agree with the kept
+    /// ones, where `weight` divides the change of a row: `W² T_kᵀ μ` with `T_k (r + W² T_kᵀ μ) = 0`.
+    pub fn least_change(&self, weight: impl Fn(usize) -> f64) -> Vec<f64> {
+        let dependent: Vec<usize> = (0..self.m).filter(|row| !self.kept[*row]).collect();
+        let weights: Vec<f64> = (0..self.m).map(|row| weight(row).powi(2)).collect();
+        let n = dependent.len();
+        // each dependent row has an entry of its own in T, so the matrix is regular
+        let mut M = vec![0.0; n * n];
+        for (i, a) in dependent.iter().enumerate() {
+            for (j, b) in dependent[..=i].iter().enumerate() {
+                let terms = self.T(*a).iter().zip(self.T(*b)).zip(&weights);
+                M[i * n + j] = terms.map(|((a, b), weight)| a * b * weight).sum();
+            }
+        }
+        let mut mu: Vec<f64> = dependent.iter().map(|row| -self.Tr(*row)).collect();
+        let first = vec![0; n];
+        let factored = cholesky(&mut M, n, &first, |_, pivot| (pivot > 0.0).then_some(pivot));
+        debug_assert!(factored.is_ok());
+        solve_lower(&M, n, &first, &mut mu);
+        solve_lower_transposed(&M, n, &first, n - 1, &mut mu);
+        let mut change = vec![0.0; self.m];
+        for (row, mu) in dependent.iter().zip(&mu) {
+            let terms = change.iter_mut().zip(self.T(*row)).zip(&weights);
+            terms.for_each(|((x, t), weight)| *x += weight * t * mu);
+        }
+        change
+    }
+
+    /// Adds a change of the right-hand sides to the `T r` of all rows.
+    pub fn add_to_r(&mut self, change: &[f64]) {
+        let (n, width) = (self.n, self.width());
+        for row in self.w.chunks_exact_mut(width) {
+            let (left, T) = row.split_at_mut(n + 1);
+            left[n] += T.iter().zip(change).map(|(t, x)| t * x).sum::<f64>();
+        }
     }
 
     /// Entry of a non-pivot column in a row, after the elimination.

@@ -15,6 +15,7 @@ use crate::held::{CLOSED, Group};
 use crate::params::StepParams;
 use crate::report::{ConstraintReport, StepReport};
 use crate::scan::Scan;
+use crate::sweep::{Breach, Broken};
 use crate::system::{Role, System};
 use quasistep_cone::Saturation;
 use quasistep_math::Vec3;
@@ -28,8 +29,16 @@ const ROUNDING: f64 = 1e-9;
 /// several rotations add up.
 const ERRORS: f64 = 10.0;
 
-/// Upper bound of the tolerance on dependent rows, as a share of a row's largest entry.
-const MOST_LOST: f64 = 0.1;
+/// Upper bound of the tolerance on dependent rows, as a share of a row's largest entry. With ten times
+/// this bound nets of bodies lose rows that hold them, so that errors grow from step to step.
+const MOST_LOST: f64 = 0.01;
+
+/// Largest error that a motion may cause at a constraint, as a share of the longest lever arm of its
+/// group, for bodies that are small compared with `max_overlap`.
+const MOST_TORN: f64 = 0.3;
+
+/// Halvings in the search for the place at which a motion tears a constraint.
+const TEAR_HALVINGS: usize = 10;
 
 /// A sum of terms of opposite sign has no correct digit below this share of them.
 const CANCELLED: f64 = 1e-12;
@@ -58,11 +67,16 @@ pub(crate) struct Reduction {
     pub recovery: Vec<[f64; 2]>,
     /// Points at which forces of frames act, in W.
     pub places: Vec<Vec3>,
+    /// Largest error that each constraint may have at the end of the step, in m.
+    allowed: Vec<f64>,
     /// Errors at the start of the step.
     pub errors: Vec<[f64; MOST_ROWS]>,
     /// `T`: dependent dof, row and entry. Rates of dependent dofs are `T r` for rates `r` of the
     /// rows.
     shares: Vec<(u32, u32, f64)>,
+    /// True if errors of rows contradict one another. All of these rows then give way, by the least
+    /// change of their rates.
+    pub torn: bool,
     /// True for rows that other rows imply.
     pub dependent: Vec<bool>,
     /// Scratch: one number per row.
@@ -118,9 +132,11 @@ impl Reduction {
         self.wanted.clear();
         self.recovery.clear();
         self.errors.clear();
+        self.allowed.clear();
         self.places.clear();
         self.shares.clear();
         self.dependent.clear();
+        self.torn = false;
         if system.constraints.is_empty() {
             return Ok(());
         }
@@ -132,6 +148,7 @@ impl Reduction {
             self.wanted.extend((0..held.rows.len()).map(|row| -share(row) * error[row] / h));
             self.recovery.push(recovery);
             self.errors.push(error);
+            self.allowed.push(f64::INFINITY);
             self.places.push(held.place(&system.model, kin));
             held.entries(&system.model, kin, |row, dof, entry| {
                 self.entries.push(((held.rows.start + row) as u32, dof as u32, entry));
@@ -139,7 +156,7 @@ impl Reduction {
         }
         self.dependent.resize(self.wanted.len(), false);
         for group in &system.constraint_groups {
-            self.solve(system, group, v_known, h)?;
+            self.solve(system, group, v_known, params)?;
         }
         // sort by block; an unstable sort, since a stable one would allocate
         self.followers.sort_unstable_by_key(|f| (f.block, f.first, f.last, f.dof));
@@ -152,9 +169,9 @@ impl Reduction {
         system: &System,
         group: &Group,
         v_known: &[f64],
-        h: f64,
+        params: &StepParams,
     ) -> Result<(), StepError> {
-        let rows = &group.rows;
+        let (rows, h) = (&group.rows, params.time_step);
         let e = &mut self.elimination;
         e.reset(rows.len(), group.dofs.len());
         for (local, row) in rows.iter().enumerate() {
@@ -182,6 +199,7 @@ impl Reduction {
             let [shift, turn] = size(&self.errors[*k]);
             if lever > 0.0 && system.constraints[*k].frames().is_some() {
                 turned = turned.max(shift / lever).max(turn);
+                self.allowed[*k] = shift.max(params.max_overlap.min(MOST_TORN * lever));
             }
         }
         let uncertain = (ROUNDING + ERRORS * turned).min(MOST_LOST);
@@ -198,18 +216,39 @@ impl Reduction {
         };
         e.solve(uncertain, preference);
 
+        let mut torn = false;
+        let unit_of = |row: usize| if lever > 0.0 && system.is_shift(row) { lever } else { 1.0 };
         for local in (0..rows.len()).filter(|local| !e.is_kept(*local)) {
             self.dependent[rows[local]] = true;
             // rows that agree at zero error may differ by squares of errors and of known motion
-            let unit = if lever > 0.0 && system.is_shift(rows[local]) { lever } else { 1.0 };
+            let unit = unit_of(rows[local]);
             let known: f64 = e.T(local).iter().zip(&*known).map(|(t, k)| (t * k).abs()).sum();
-            let square = ERRORS * unit * ((known / unit).powi(2) + turned * turned);
+            let square = CLOSED.max(ERRORS * unit * ((known / unit).powi(2) + turned * turned));
             let off = h * e.Tr(local).abs();
+            if off <= square {
+                continue;
+            }
+            // around loops errors may contradict one another; motion that is prescribed may not
+            let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
+                e.T(local).iter().zip(rows).map(|(t, row)| t * of(*row)).sum()
+            };
+            let prescribed = h * (e.Tr(local) - sum(&|row| self.wanted[row])).abs();
+            let error = sum(&|row| self.errors[system.index_of(row)][system.place_of(row)]).abs();
+            let most = params.max_overlap * unit / lever.max(unit);
             // written so that NaN fails
-            if !(off <= CLOSED.max(square)) {
+            if !(prescribed <= square && error <= most) {
                 let part = e.T(local).iter().zip(rows).filter(|(t, _)| t.abs() > 1e-3);
                 return Err(system.contradiction(part.map(|(_, row)| *row), off));
             }
+            torn = true;
+        }
+        if torn {
+            self.torn = true;
+            let change = e.least_change(|local| unit_of(rows[local]));
+            for (row, change) in rows.iter().zip(&change) {
+                self.wanted[*row] += change;
+            }
+            e.add_to_r(&change);
         }
         for &(row, column) in &e.pivots {
             let place = |dof: usize| {
@@ -446,6 +485,40 @@ impl Reduction {
 }
 
 impl System {
+    /// The first constraint that a motion tears apart. `place` writes the configuration at a share of
+    /// the motion.
+    pub(crate) fn tear(
+        &self,
+        reduction: &Reduction,
+        report: &StepReport,
+        place: impl Fn(f64, &mut Vec<f64>),
+    ) -> Option<Breach> {
+        let constraints = report.constraints.iter().zip(&reduction.allowed);
+        // written so that NaN is a tear
+        let torn = |(constraint, allowed): (&ConstraintReport, &f64)| !(constraint.error <= *allowed);
+        let first = constraints.clone().position(torn)?;
+        let (mut kin, mut q) = (self.model.create_kinematics(), Vec::new());
+        let (mut what, mut phi) = (first, -report.constraints[first].error);
+        let mut holds = |share: f64| {
+            place(share, &mut q);
+            self.model.kinematics(&q, &mut kin);
+            for (k, (held, allowed)) in self.constraints.iter().zip(&reduction.allowed).enumerate() {
+                let error = size(&held.error(&self.model, &kin, &q))[0];
+                if !(error <= *allowed) {
+                    (what, phi) = (k, -error);
+                    return false;
+                }
+            }
+            true
+        };
+        let (mut clear, mut broken) = (0.0, 1.0);
+        for _ in 0..TEAR_HALVINGS {
+            let middle = 0.5 * (clear + broken);
+            *(if holds(middle) { &mut clear } else { &mut broken }) = middle;
+        }
+        Some(Breach { what: Broken::Constraint(what), clear, broken, phi })
+    }
+
     /// Reports constraint forces and errors at the end of the step. The forces balance the
     /// dependent dofs and are added to the `balance` of all dofs.
     pub(crate) fn report_constraints(

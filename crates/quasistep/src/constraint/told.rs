@@ -8,7 +8,17 @@ use quasistep_model::JointKind;
 impl System {
     /// The constraint that a row belongs to.
     pub(crate) fn constraint_of(&self, row: usize) -> &Held {
-        &self.constraints[self.constraints.partition_point(|held| held.rows.end <= row)]
+        &self.constraints[self.index_of(row)]
+    }
+
+    /// Index of the constraint that a row belongs to.
+    pub(crate) fn index_of(&self, row: usize) -> usize {
+        self.constraints.partition_point(|held| held.rows.end <= row)
+    }
+
+    /// Position of a row among those of its constraint.
+    pub(crate) fn place_of(&self, row: usize) -> usize {
+        row - self.constraint_of(row).rows.start
     }
 
     /// True if a row constrains a translation between two points.

@@ -119,6 +119,11 @@ pub enum DerivativeError {
         "no derivative of this step: the drive of `{0}`, which constraints couple, is at its effort limit"
     )]
     Limited(String),
+    /// Constraints around loops contradict one another and are met in the mean.
+    #[error(
+        "no derivative of this step: constraints around loops contradict one another; take smaller steps before it"
+    )]
+    Torn,
     /// A vector has the wrong length.
     #[error("`{what}` has {got} entries; it must have {want}")]
     Length {

@@ -94,6 +94,9 @@ impl System {
             out.kinks.program.springs += of_first.springs;
             out.pressure = Some(Pressure::new(first, &out.work.contacts));
         }
+        if out.work.load.reduction.torn {
+            return Err(DerivativeError::Torn);
+        }
         if let Some(dof) = self.limited_in_a_loop(params.time_step, &out.work) {
             return Err(DerivativeError::Limited(self.dof_names().swap_remove(dof)));
         }
