@@ -281,10 +281,10 @@ impl System {
         if found.first.is_none() {
             found.first = sweep.open_force(self, scan_next, report, params);
         }
-        if found.first.is_none() {
-            let place = |share: f64, q: &mut Vec<f64>| sweep.place(self, scan.q(), share, q);
-            found.first = self.tear(&load.reduction, report, place);
-        }
+        let place = |share: f64, q: &mut Vec<f64>| sweep.place(self, scan.q(), share, q);
+        let tear = self.tear(&load.reduction, report, place);
+        found.first =
+            found.first.into_iter().chain(tear).min_by(|a, b| a.clear.total_cmp(&b.clear));
         Ok(found)
     }
 

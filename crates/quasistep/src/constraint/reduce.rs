@@ -495,14 +495,16 @@ impl System {
     ) -> Option<Breach> {
         let constraints = report.constraints.iter().zip(&reduction.allowed);
         // written so that NaN is a tear
-        let torn = |(constraint, allowed): (&ConstraintReport, &f64)| !(constraint.error <= *allowed);
+        let torn =
+            |(constraint, allowed): (&ConstraintReport, &f64)| !(constraint.error <= *allowed);
         let first = constraints.clone().position(torn)?;
         let (mut kin, mut q) = (self.model.create_kinematics(), Vec::new());
         let (mut what, mut phi) = (first, -report.constraints[first].error);
         let mut holds = |share: f64| {
             place(share, &mut q);
             self.model.kinematics(&q, &mut kin);
-            for (k, (held, allowed)) in self.constraints.iter().zip(&reduction.allowed).enumerate() {
+            for (k, (held, allowed)) in self.constraints.iter().zip(&reduction.allowed).enumerate()
+            {
                 let error = size(&held.error(&self.model, &kin, &q))[0];
                 if !(error <= *allowed) {
                     (what, phi) = (k, -error);
