@@ -45,12 +45,13 @@ pub const CONTROLLED_SCENES: [&str; 4] =
 
 /// Names of scenes whose facts are tested as shipped and which no other suite runs. Steps with
 /// substeps have no derivative as a single program; scenes of hands and of two arms run too long.
-pub const FACTS_ONLY: [&str; 12] = [
+pub const FACTS_ONLY: [&str; 13] = [
     "fall",
     "lift",
     "slope",
     "conveyor",
     "suction",
+    "tool_change",
     "sensors",
     "tunnel",
     "bin_picking",

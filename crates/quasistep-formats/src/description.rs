@@ -27,6 +27,8 @@ pub struct Description {
     pub pairs: Vec<Pair>,
     /// Loop-closing constraints.
     pub constraints: Vec<Constraint>,
+    /// Indices of constraints that are off until a command switches them on, ascending.
+    pub inactive: Vec<usize>,
     /// Links that pull what touches them.
     pub pads: Vec<Pad>,
     /// Force-torque sensors.

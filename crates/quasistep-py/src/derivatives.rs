@@ -59,7 +59,7 @@ impl Derivatives {
         let input =
             system.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
         let start = velocity.map_or(Ok(Vec::new()), |v| arrays::vector("velocity", &v))?;
-        let state = State { time: t, q: arrays::vector("q", &q)?, v: start };
+        let state = State { time: t, q: arrays::vector("q", &q)?, v: start, attached: Vec::new() };
         let world = Arc::clone(&system.scene.system);
         let inner = py.detach(|| {
             let mut inner = world.create_derivatives();

@@ -140,6 +140,7 @@ pub fn run<'py>(
             time: t0,
             q: vector("q0", &q0)?,
             v: v0.map_or_else(|| Ok(system.scene.start.v.clone()), |v| vector("v0", &v))?,
+            attached: Vec::new(),
         }),
         warm: warm.map(|warm| &warm.inner),
         params: Some(params),

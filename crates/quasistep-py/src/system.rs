@@ -474,7 +474,7 @@ impl System {
             input.tau = vector("tau", &tau)?;
         }
         let v = velocity.map_or(Ok(Vec::new()), |v| vector("velocity", &v))?;
-        let mut state = State { time: t, q: vector("q", &q)?, v };
+        let mut state = State { time: t, q: vector("q", &q)?, v, attached: Vec::new() };
         let mut work = self.workspace(warm);
         let world = &self.scene.system;
         let start = (!self.scene.sensors.is_empty()).then(|| state.clone());

@@ -28,6 +28,8 @@ pub(crate) struct Of<'s, 'a> {
     pub motors: &'s [(usize, f64)],
     /// Commands of pads that no entry commands.
     pub shares: &'s [f64],
+    /// Commands of switched constraints that no entry commands.
+    pub switches: &'s [Curve],
     /// Place of the models, for errors about them.
     pub models: &'s At<'a>,
     pub params: &'s StepParams,
@@ -78,19 +80,28 @@ impl Commands {
         dir: &Path,
         grid: &Grid,
     ) -> Result<Self, SceneError> {
-        let &Of { system, q, told, shares, .. } = of;
+        let &Of { system, q, told, shares, switches, .. } = of;
         let mut torques = Reader::new(system);
         let names = system.model().coordinate_names();
         let joints = system.commanded().iter().map(|&body| system.model().body(body));
         let joints = joints.map(|joint| (&joint.joint_name, joint.q.len(), false));
         let springs = system.springs().map(|spring| (&spring.name, 7, true));
         let pads = system.pads().iter().map(|pad| (&pad.name, 1, false));
-        let all: Vec<(&String, usize, bool)> = joints.chain(springs).chain(pads).collect();
+        let switched = system.switched().map(|switched| (&switched.name, 1, false));
+        let all: Vec<(&String, usize, bool)> =
+            joints.chain(springs).chain(pads).chain(switched).collect();
         let (mut slots, mut turning) = slots_of(system, &all);
         let mut start = system.command_at(told);
-        let first_pad = start.len() - shares.len();
-        start.truncate(first_pad);
-        start.extend(shares);
+        let first_switch = start.len() - switches.len();
+        let first_pad = first_switch - shares.len();
+        start[first_pad..first_switch].copy_from_slice(shares);
+        for (slot, told) in slots[first_switch..].iter_mut().zip(switches) {
+            // a constant is what holds without a command
+            slot.curve = Some(told.clone()).filter(|told| !matches!(told, Curve::Constant(_)));
+        }
+        for (start, told) in start[first_switch..].iter_mut().zip(switches) {
+            *start = told.at(0.0).0;
+        }
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             if entry.entry("frame").is_some() {
                 for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
@@ -110,7 +121,11 @@ impl Commands {
                 continue;
             }
             if entry.entry("pad").is_some() {
-                read_pad(&entry, &mut slots[first_pad..], dir, grid)?;
+                read_pad(&entry, &mut slots[first_pad..first_switch], dir, grid)?;
+                continue;
+            }
+            if entry.entry("switch").is_some() {
+                read_switch(&entry, &mut slots[first_switch..], dir, grid)?;
                 continue;
             }
             let mut keys = vec!["joint", "joints"];
@@ -359,13 +374,7 @@ fn read_pad(entry: &At<'_>, pads: &mut [Slot], dir: &Path, grid: &Grid) -> Resul
     let mut keys = vec!["pad"];
     keys.extend(kinds);
     let map = entry.map(&keys)?;
-    let at = map.need("pad")?;
-    let (kind, value) = kind_of(&map, kinds)?;
-    let name = at.text()?;
-    let Some(pad) = pads.iter().position(|slot| slot.name == name) else {
-        let names: Vec<&str> = pads.iter().map(|slot| slot.name.as_str()).collect();
-        return Err(at.error(unknown("pad", name, &names)));
-    };
+    let (pad, kind, value) = named("pad", &map, kinds, pads)?;
     for curve in curves(kind, value, 1, dir, grid, "a share of the pull")? {
         let outside = |t: &f64| !AdhesionPad::is_share(curve.at(*t).0);
         if let Some(t) = std::iter::once(0.0).chain(grid.times()).find(outside) {
@@ -377,6 +386,45 @@ fn read_pad(entry: &At<'_>, pads: &mut [Slot], dir: &Path, grid: &Grid) -> Resul
         tell(&mut pads[pad], curve, entry, grid)?;
     }
     Ok(())
+}
+
+/// Reads an entry with a `switch`: a constraint is on while the value is above 0.5.
+fn read_switch(
+    entry: &At<'_>,
+    switches: &mut [Slot],
+    dir: &Path,
+    grid: &Grid,
+) -> Result<(), SceneError> {
+    let kinds = ["constant", "linear", "csv", "expr"];
+    let map = entry.map(&["switch", "constant", "linear", "csv", "expr"])?;
+    let (slot, kind, value) = named("switch", &map, &kinds, switches)?;
+    for curve in curves(kind, value, 1, dir, grid, "on above 0.5")? {
+        if switches[slot].curve.is_some() {
+            let name = &switches[slot].name;
+            return Err(entry.error(format!(
+                "`{name}` is told twice when it is on; keep this command with `switch: off` of the constraint, or another                  one, or its times"
+            )));
+        }
+        tell(&mut switches[slot], curve.of_switch(), entry, grid)?;
+    }
+    Ok(())
+}
+
+/// The slot that an entry names under `key`, the kind of its command, and its value.
+fn named<'m, 'a>(
+    key: &'static str,
+    map: &'m Map<'a>,
+    kinds: &[&str],
+    slots: &[Slot],
+) -> Result<(usize, &'a str, &'m At<'a>), SceneError> {
+    let at = map.need(key)?;
+    let (kind, value) = kind_of(map, kinds)?;
+    let name = at.text()?;
+    let Some(slot) = slots.iter().position(|slot| slot.name == name) else {
+        let names: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
+        return Err(at.error(unknown(key, name, &names)));
+    };
+    Ok((slot, kind, value))
 }
 
 /// Reads an entry with a `spring`: a pose over time, or pose knots. Parts left out stay as at the

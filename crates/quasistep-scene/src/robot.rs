@@ -3,6 +3,7 @@
 use crate::assembly::{Assembly, Defaults, NewBody};
 use crate::collision_mesh::Shapings;
 use crate::collisions::{Instance, SelfCollision};
+use crate::curve::Curve;
 use crate::document::{At, Map, is_later_replica, pose};
 use crate::drawn_mesh::{Looks, Notes};
 use crate::friction::{self, Given};
@@ -12,7 +13,9 @@ use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
-use quasistep::{AdhesionPad, Constraint, ConstraintKind, DEFAULT_REACH, Sensor, SensorKind};
+use quasistep::{
+    AdhesionPad, Constraint, ConstraintKind, DEFAULT_REACH, Holds, Sensor, SensorKind, Switch,
+};
 use quasistep_formats::description::{
     Constraint as Loop, Description, ForceSensor, Geometry, Joint, Link,
 };
@@ -164,8 +167,14 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
         .never_touch
         .extend(robot.never_touch.iter().map(|pair| pair.map(|link| body_of_link[link])));
     let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
-    let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
-    assembly.constraints.extend(constraints);
+    for (k, given) in robot.constraints.iter().enumerate() {
+        let mut constraint = bodies.constraint(model, &robot, given);
+        if robot.inactive.contains(&k) {
+            constraint.switch = Some(Switch { holds: Holds::Given, within: f64::INFINITY });
+        }
+        assembly.constraints.1.extend(constraint.switch.map(|_| Curve::Constant(0.0)));
+        assembly.constraints.0.push(constraint);
+    }
     add_pads(assembly, model, &robot, &body_of_link);
     assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
     Ok(())
@@ -225,7 +234,7 @@ impl Bodies<'_> {
                 (name, ConstraintKind::Coupling { terms, offset: *offset })
             }
         };
-        Constraint { name: format!("{model}.{name}"), kind }
+        Constraint { name: format!("{model}.{name}"), kind, switch: None }
     }
 }
 

@@ -146,7 +146,18 @@ impl Scene {
 
         let world = World::read(&map, dir, looks)?;
         let World {
-            system, q, v, told, motors, shares, mut sensors, extents, drawing, clouds, ..
+            system,
+            q,
+            v,
+            told,
+            motors,
+            shares,
+            switches,
+            mut sensors,
+            extents,
+            drawing,
+            clouds,
+            ..
         } = world;
         let World { mut warnings, notes, .. } = world;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
@@ -168,7 +179,17 @@ impl Scene {
         let of_models = |key: &str| map.get(key).map(|at| with_extents(at, &extents));
         let models = map.need("models")?;
         let (told, motors, shares, params_of) = (&told, &motors, &shares, &params);
-        let of = Of { system: &system, q: &q, told, motors, shares, models, params: params_of };
+        let switches = &switches;
+        let of = Of {
+            system: &system,
+            q: &q,
+            told,
+            motors,
+            shares,
+            switches,
+            models,
+            params: params_of,
+        };
         let commands = Commands::read(of_models("commands").as_ref(), &of, dir, &grid)?;
         let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));
@@ -192,7 +213,7 @@ impl Scene {
             name: name.to_owned(),
             title: if title.is_empty() { name.to_owned() } else { title.to_owned() },
             system: Arc::new(system),
-            start: State { time: 0.0, q, v },
+            start: State { time: 0.0, q, v, attached: Vec::new() },
             params,
             duration,
             every,

@@ -298,6 +298,13 @@ impl Propagated<'_> {
         let Self { system, changes, derivatives, dx, out } = self;
         let carried = params.formulation.carries_velocity();
         system.differentiate(state, input, params, Mode::Exact, derivatives)?;
+        // what is found at a start that does not move does not move either
+        if dx.iter().any(|(dq, _)| dq.iter().any(|d| *d != 0.0)) {
+            derivatives.check_found(
+                "within the run, and holds what it finds there; begin the run where it attaches, or give it frames",
+            )?;
+        }
+        state.attached = derivatives.attached().to_vec();
         state.q.copy_from_slice(derivatives.q_next());
         if carried {
             state.v.clone_from(&derivatives.report().v);

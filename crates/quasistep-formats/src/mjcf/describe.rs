@@ -156,9 +156,9 @@ impl<'w, 'a> Builder<'w, 'a> {
         };
         let positions = actuators.iter().filter(holds).count();
         let is_tied = |link: &usize| {
-            self.out.constraints.iter().any(|constraint| match constraint {
+            self.out.constraints.iter().enumerate().any(|(k, constraint)| match constraint {
                 Constraint::Connect { links, .. } | Constraint::Weld { links, .. } => {
-                    links.contains(&Some(*link))
+                    links.contains(&Some(*link)) && !self.out.inactive.contains(&k)
                 }
                 Constraint::Coupling { .. } => false,
             })

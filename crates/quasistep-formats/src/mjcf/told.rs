@@ -49,6 +49,8 @@ pub(super) const SCALED: Kind = (
     "its joint is told in rad or m; in MuJoCo the control is something else times that",
 );
 pub(super) const NO_JOINT: Kind = ("actuator", "acts on no hinge, slide or fixed tendon: left out");
+pub(super) const OFF: Kind =
+    ("equality", "active=\"false\": off until a command of `switch` turns it on");
 pub(super) const INACTIVE: Kind = ("equality", "active=\"false\": left out");
 pub(super) const ATTACHED_KEYS: Kind = ("key", "of an attached model: left out");
 pub(super) const OTHER_KEYS: Kind = ("key", "another keyframe than that of the start: left out");
