@@ -273,6 +273,8 @@ pub struct Joint {
     pub armature: f64,
     /// Spring or position drive of the joint.
     pub drive: Option<Drive>,
+    /// True for a joint that follows its command exactly, whatever force that takes.
+    pub prescribed: bool,
     /// Force of its motors at the start in addition to the drive, in N or N·m.
     pub torque: f64,
     /// Start coordinates, as many as the joint kind has; `None` for the neutral position.
@@ -304,6 +306,7 @@ impl Joint {
             friction: 0.0,
             armature: 0.0,
             drive: None,
+            prescribed: false,
             torque: 0.0,
             start: None,
             velocity: None,

@@ -104,7 +104,7 @@ impl Commands {
         }
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             if entry.entry("frame").is_some() {
-                for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
+                for (i, curve) in crate::frame_commands::read(&entry, system, q, dir)? {
                     // one slot for each driven coordinate
                     if let Some(slot) = slots.iter_mut().find(|s| s.name == names[i]) {
                         tell(slot, curve, &entry, grid)?;
@@ -112,8 +112,10 @@ impl Commands {
                 }
                 continue;
             }
-            if entry.entry("spring").is_some() {
-                read_spring(&entry, &start, &mut slots, &mut turning, grid)?;
+            let is_spring = entry.entry("spring").is_some();
+            if is_spring || entry.entry("knots").is_some() {
+                let key = if is_spring { "spring" } else { "joint" };
+                read_path(&entry, key, &start, (&mut slots, &mut turning), (dir, grid))?;
                 continue;
             }
             if entry.entry("torque").is_some() {
@@ -427,19 +429,26 @@ fn named<'m, 'a>(
     Ok((slot, kind, value))
 }
 
-/// Reads an entry with a `spring`: a pose over time, or pose knots. Parts left out stay as at the
-/// start.
-fn read_spring(
+/// Reads an entry with a `spring`, or with the `knots` of a free `joint`: a pose over time, or pose
+/// knots. Parts left out stay as at the start.
+fn read_path(
     entry: &At<'_>,
+    key: &'static str,
     start: &[f64],
-    slots: &mut [Slot],
-    turning: &mut [Turning],
-    grid: &Grid,
+    (slots, turning): (&mut [Slot], &mut [Turning]),
+    (dir, grid): (&Path, &Grid),
 ) -> Result<(), SceneError> {
-    let map = entry.map(&["spring", "pose", "knots", "timing"])?;
-    let names: Vec<&str> = turning.iter().filter(|t| t.spring).map(|t| &t.name[..]).collect();
-    let why = format!("is no frame with a `cartesian_stiffness`; there are: {}", list(&names));
-    let spring = find(map.need("spring")?, true, turning, &why)?;
+    let map = entry.map(&[key, "pose", "knots", "timing"])?;
+    let is_spring = key == "spring";
+    let own = turning.iter().filter(|t| t.spring == is_spring && t.moves);
+    let names: Vec<&str> = own.map(|t| &t.name[..]).collect();
+    let what = if is_spring { "frame with a `cartesian_stiffness`" } else { "driven free joint" };
+    let why = format!("is no {what}; there are: {}", list(&names));
+    let at = map.need(key)?;
+    let spring = find(at, is_spring, turning, &why)?;
+    if !spring.moves {
+        return Err(at.error(format!("`{}` {why}", spring.name)));
+    }
     match (map.get("pose"), map.get("knots")) {
         (Some(pose), None) if map.get("timing").is_none() => read_pose(pose, slots, spring, grid)?,
         (None, Some(knots)) => {
@@ -457,7 +466,7 @@ fn read_spring(
             }
             let q = &start[spring.first..];
             let X = Pose::new(Quat::new(q[0], q[1], q[2], q[3]), Vec3::new(q[4], q[5], q[6]));
-            let path = PoseKnots::read(knots)?.curve(X, Timing::read(map.get("timing"))?);
+            let path = PoseKnots::read(knots, dir)?.curve(X, Timing::read(map.get("timing"))?);
             let far = path.X.iter().flat_map(|X| X.translation.to_array());
             let far = far.fold(0.0_f64, |most, x| most.max(x.abs()));
             check_far(&slots[spring.first + 4], far, knots)?;

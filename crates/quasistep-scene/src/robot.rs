@@ -355,6 +355,9 @@ fn hanging<'e, 'a>(
     if mimic.is_some() && rules.of(&joint.name, true).limits == Limit::Drop {
         settings.limits = Limit::Drop;
     }
+    if joint.prescribed {
+        settings.follow_command();
+    }
     if settings.start.is_none() {
         settings.start.clone_from(&joint.start);
     }

@@ -18,7 +18,8 @@ pub(super) const CONES: Kind = ("joint", "range of a ball joint: left out");
 pub(super) const NO_MASS: Kind = ("body", "moments of inertia without mass: taken as frames");
 pub(super) const REPAIRED: Kind =
     ("body", "no rigid body has its moments of inertia: taken as the nearest possible ones");
-pub(super) const MOCAP: Kind = ("body", "mocap: it stays where the file puts it");
+pub(super) const MOCAP: Kind =
+    ("body", "mocap: it stays where the file puts it until a command of its joint moves it");
 pub(super) const NO_MATERIAL: Kind = ("geom", "its material is not in the file: grey");
 pub(super) const NOT_DRAWN: Kind =
     ("geom", "a height field or distance field that touches nothing: not drawn");

@@ -456,6 +456,77 @@ fn an_inactive_equality_is_switched_on() {
     }
 }
 
+/// A body that is led along poses, in the scene or in a file, pushes a box over the table: it is where it
+/// is told, and needs mu m g.
+#[test]
+fn a_led_body_pushes() {
+    let folder = Folder::new("led");
+    folder.file("poses.csv", "t,x,y,z,w,i,j,k\n0,0,0,0.03,1,0,0,0\n1,0.1,0,0.03,1,0,0,0\n");
+    let in_file = format!(
+        "{{file: {}, columns: [x, y, z, w, i, j, k]}}",
+        folder.0.join("poses.csv").display()
+    );
+    let text = |knots: &str| {
+        format!("\
+format: 1
+step: {{duration: 1, relaxation: 100}}
+models:
+  table: {{joint: fixed, friction: 0.5, shape: {{half_space: {{}}}}}}
+  lead: {{pose: {{xyz: [0, 0, 0.03]}}, joints: {{lead: {{role: prescribed}}}}, friction: 0, shape: {{sphere: {{radius: 0.02}}}}}}
+  box: {{mass: 0.5, friction: 0.5, pose: {{xyz: [0.051, 0, 0.03]}}, shape: {{box: {{size: [0.06, 0.06, 0.06]}}}}}}
+commands: [{{joint: lead, knots: {knots}}}]
+")
+    };
+    for knots in ["[[0, {}], [1, {xyz: [0.1, 0, 0.03]}]]", in_file.as_str()] {
+        for changes in everywhere() {
+            let scene = parse(&text(knots), &changes);
+            let all = frames(&scene);
+            let last = all.last().unwrap();
+            assert!((place(&scene, last, "lead/lead")[0] - 0.1).abs() < 1e-12, "{changes:?}");
+            let x = place(&scene, last, "box/box")[0];
+            assert!((x - 0.15).abs() < 1e-5, "{changes:?}: {x}");
+            let push = last.effort[0];
+            assert!((push - 0.5 * 0.5 * 9.81).abs() < 1e-3, "{changes:?}: {push} N");
+        }
+    }
+    let wrong = text("[[0, {}], [1, {xyz: [0.1, 0, 0.03]}]]");
+    complaint(
+        &wrong.replace("joint: lead, knots", "joint: box, knots"),
+        "scene.yml:",
+        &["driven free joint", "lead"],
+    );
+    complaint(
+        &text(&in_file.replace(", w, i, j, k]", "]")[..].replace("[x, y, z]", "[x, y]")),
+        "scene.yml:",
+        &["three, x, y and z"],
+    );
+}
+
+/// A mocap body of MuJoCo stays until it is told to move; what is welded to it follows, and hangs on it
+/// with its weight.
+#[test]
+fn a_mocap_body_leads_what_is_welded_to_it() {
+    let folder = Folder::new("mocap");
+    folder.file("m.xml", "<mujoco><worldbody><body name='lead' mocap='true' pos='0 0 1'/>
+        <body name='part' pos='0 0 0.9'><freejoint/><geom size='0.05' mass='0.4'/></body></worldbody>
+      <equality><weld body1='lead' body2='part'/></equality></mujoco>");
+    let text = format!(
+        "format: 1\nstep: {{duration: 1}}\nmodels: {{m: {{mjcf: {}}}}}\n",
+        folder.0.join("m.xml").display()
+    );
+    let moved = "commands: [{joint: m.lead, knots: [[0, {}], [0.5, {xyz: [0.2, 0, 1.1], rpy: [0, 0, 1]}]]}]\n";
+    for (commands, end) in [("", [0.0, 0.0, 0.9]), (moved, [0.2, 0.0, 1.0])] {
+        for changes in everywhere() {
+            let scene = parse(&format!("{text}{commands}"), &changes);
+            let last = frames(&scene).pop().unwrap();
+            let part = place(&scene, &last, "m/part");
+            let off = part.iter().zip(end).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-9, "{changes:?}: {part:?}");
+            assert!((last.effort[2] - 0.4 * 9.81).abs() < 1e-6, "{changes:?}: {:?}", last.effort);
+        }
+    }
+}
+
 #[test]
 fn mistakes_of_switches_are_told() {
     let text = tool(1.0);
