@@ -635,7 +635,7 @@ class DifferentiableSystem(PlannedSystem):
         q[in_q] = u[:n]
         part = np.zeros((self.n_u, self.n_u_v))
         part[:n, :n_v] = self.coordinate_matrix(q)[np.ix_(in_q, in_v)]
-        # poses that frames are told, then shares of the pull of pads
+        # poses that frames are told, then shares of the pull of pads, and switches
         frames = (self.n_u - n) - (self.n_u_v - n_v)
         for k in range(frames):
             row, column = n + 7 * k, n_v + 6 * k

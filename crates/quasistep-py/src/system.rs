@@ -409,8 +409,9 @@ impl System {
     /// q : array_like, shape (n_q,)
     ///     Configuration: m, rad and unit quaternions (w, x, y, z).
     /// u : array_like, shape (n_u,), optional
-    ///     Position command at the end of the step, and the share of each pad's pull, 0 to 1; the
-    ///     scene's own command by default.
+    ///     Position command at the end of the step, the share of each pad's pull, 0 to 1, and
+    ///     for each switched constraint a number above 0.5 if it is on; the scene's own command by
+    ///     default.
     /// h : float, optional
     ///     Time step, in s; of ``params`` by default.
     /// t : float, optional

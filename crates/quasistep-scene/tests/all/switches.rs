@@ -147,6 +147,31 @@ commands: [{joint: wrist.z, expr: 0.5*t}]
     }
 }
 
+/// Two bodies that are welded at different speeds go on together with their momentum, 3/4 of 0.4 m/s.
+#[test]
+fn what_attaches_at_speed_keeps_the_momentum() {
+    let text = "\
+format: 1
+gravity: [0, 0, 0]
+step: {motion: dynamic, duration: 0.4}
+models:
+  cart: {mass: 3, start_velocity: {linear: [0.4, 0, 0]}, shape: {sphere: {radius: 0.1}}}
+  load: {mass: 1, pose: {xyz: [0.5, 0, 0]}, shape: {sphere: {radius: 0.1}}}
+constraints: [{weld: [cart, load], name: hook, switch: [0.2]}]
+";
+    for law in ["exact", "convex"] {
+        for size in ["0.1", "0.01", "0.001"] {
+            let scene = parse(text, &[("step.friction", law), ("step.size", size)]);
+            let last = frames(&scene).pop().unwrap();
+            let [a, b] = ["cart/cart", "load/load"].map(|body| place(&scene, &last, body)[0]);
+            assert!(
+                (a - 0.08 - 0.06).abs() < 1e-9 && (b - 0.56).abs() < 1e-9,
+                "{law} {size}: {a} {b}"
+            );
+        }
+    }
+}
+
 /// Without inertia nothing balances the weight of a tool that is let go of in the air.
 #[test]
 fn what_is_released_in_the_air_is_unsupported() {
