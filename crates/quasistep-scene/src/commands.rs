@@ -26,13 +26,36 @@ pub(crate) struct Of<'s, 'a> {
     pub told: &'s [f64],
     /// Motors that no entry commands: body index and torque, in N or N·m.
     pub motors: &'s [(usize, f64)],
-    /// Commands of pads that no entry commands.
-    pub shares: &'s [f64],
-    /// Commands of switched constraints that no entry commands.
-    pub switches: &'s [Curve],
+    /// Commands of pads and switches that no entry commands.
+    pub behind: &'s Behind,
     /// Place of the models, for errors about them.
     pub models: &'s At<'a>,
     pub params: &'s StepParams,
+}
+
+/// Commands behind those of joints and springs, where no entry commands them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Behind {
+    /// Shares of the pull of pads.
+    pub shares: Vec<f64>,
+    /// Of switched constraints.
+    pub switches: Vec<Curve>,
+}
+
+impl Behind {
+    /// Puts the commands where those of the slots begin. Returns the first slot of a pad, and of a switch.
+    fn fill(&self, slots: &mut [Slot], start: &mut [f64]) -> (usize, usize) {
+        let first_switch = start.len() - self.switches.len();
+        let first_pad = first_switch - self.shares.len();
+        start[first_pad..first_switch].copy_from_slice(&self.shares);
+        let switches = slots[first_switch..].iter_mut().zip(&mut start[first_switch..]);
+        for ((slot, start), told) in switches.zip(&self.switches) {
+            *start = told.at(0.0).0;
+            // a constant is what holds without a command
+            slot.curve = Some(told.clone()).filter(|told| !matches!(told, Curve::Constant(_)));
+        }
+        (first_pad, first_switch)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -80,7 +103,7 @@ impl Commands {
         dir: &Path,
         grid: &Grid,
     ) -> Result<Self, SceneError> {
-        let &Of { system, q, told, shares, switches, .. } = of;
+        let &Of { system, q, told, behind, .. } = of;
         let mut torques = Reader::new(system);
         let names = system.model().coordinate_names();
         let joints = system.commanded().iter().map(|&body| system.model().body(body));
@@ -92,16 +115,7 @@ impl Commands {
             joints.chain(springs).chain(pads).chain(switched).collect();
         let (mut slots, mut turning) = slots_of(system, &all);
         let mut start = system.command_at(told);
-        let first_switch = start.len() - switches.len();
-        let first_pad = first_switch - shares.len();
-        start[first_pad..first_switch].copy_from_slice(shares);
-        for (slot, told) in slots[first_switch..].iter_mut().zip(switches) {
-            // a constant is what holds without a command
-            slot.curve = Some(told.clone()).filter(|told| !matches!(told, Curve::Constant(_)));
-        }
-        for (start, told) in start[first_switch..].iter_mut().zip(switches) {
-            *start = told.at(0.0).0;
-        }
+        let (first_pad, first_switch) = behind.fill(&mut slots, &mut start);
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             if entry.entry("frame").is_some() {
                 for (i, curve) in crate::frame_commands::read(&entry, system, q, dir)? {
@@ -147,28 +161,8 @@ impl Commands {
                 tell(&mut slots[slot], curve, &entry, grid)?;
             }
         }
-        let mut parts = Vec::new();
-        let mut slot = slots.into_iter().zip(&start);
-        let mut turning = turning.into_iter();
-        for (_, mut n, _) in all {
-            if n >= 4 {
-                let own = turning.next();
-                let orientation = std::array::from_fn(|_| slot.next().map_or(0.0, |(_, q)| *q));
-                n -= 4;
-                parts.push(match own.map(|t| (t.rpy, t.path)) {
-                    Some((_, Some(path))) => {
-                        slot.by_ref().take(n).for_each(drop);
-                        n = 0;
-                        Part::Path(path)
-                    }
-                    Some((Some(rpy), _)) => Part::Orientation(rpy),
-                    _ => Part::Still(orientation),
-                });
-            }
-            for (slot, q) in slot.by_ref().take(n) {
-                parts.push(Part::Coordinate(slot.curve.unwrap_or(Curve::Constant(*q))));
-            }
-        }
+        let sizes: Vec<usize> = all.into_iter().map(|(_, n, _)| n).collect();
+        let parts = parts(&sizes, slots, &start, turning);
         let torques = torques.finish(of.motors, (of.params, q), of.models)?;
         Ok(Self { parts, torques })
     }
@@ -259,6 +253,35 @@ impl Commands {
             }
         }
     }
+}
+
+/// The commands of joints, springs, pads and switches with `sizes` coordinates. Those that are told
+/// nothing have `start`.
+fn parts(sizes: &[usize], slots: Vec<Slot>, start: &[f64], turning: Vec<Turning>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut slot = slots.into_iter().zip(start);
+    let mut turning = turning.into_iter();
+    for &size in sizes {
+        let mut n = size;
+        if n >= 4 {
+            let own = turning.next();
+            let orientation = std::array::from_fn(|_| slot.next().map_or(0.0, |(_, q)| *q));
+            n -= 4;
+            parts.push(match own.map(|t| (t.rpy, t.path)) {
+                Some((_, Some(path))) => {
+                    slot.by_ref().take(n).for_each(drop);
+                    n = 0;
+                    Part::Path(path)
+                }
+                Some((Some(rpy), _)) => Part::Orientation(rpy),
+                _ => Part::Still(orientation),
+            });
+        }
+        for (slot, q) in slot.by_ref().take(n) {
+            parts.push(Part::Coordinate(slot.curve.unwrap_or(Curve::Constant(*q))));
+        }
+    }
+    parts
 }
 
 /// Coordinates that can be commanded, and those of them with an orientation. `all` are the names of

@@ -79,12 +79,11 @@ fn read_switch(
     };
     let told = if at.is_list() {
         let times = at.numbers("s")?;
-        if let Some(pair) = times.windows(2).find(|pair| !(pair[0] < pair[1])) {
-            let why = format!(
-                "time {} follows {}; times at which it turns must ascend",
-                pair[1], pair[0]
+        if let Some(k) = (1..times.len()).find(|k| !(times[k - 1] < times[*k])) {
+            let (t, last) = (times[k], times[k - 1]);
+            return Err(
+                at.error(format!("time {t} follows {last}; times at which it turns must ascend"))
             );
-            return Err(at.error(why));
         }
         Curve::Switched { on: false, times }
     } else if matches!(at.text(), Ok("on" | "off")) {

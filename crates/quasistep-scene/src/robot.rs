@@ -167,17 +167,22 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
         .never_touch
         .extend(robot.never_touch.iter().map(|pair| pair.map(|link| body_of_link[link])));
     let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
+    add_constraints(assembly, model, &robot, &bodies);
+    add_pads(assembly, model, &robot, &body_of_link);
+    assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
+    Ok(())
+}
+
+/// Adds the constraints of a description; those that are not active have a switch, which is off.
+fn add_constraints(assembly: &mut Assembly, model: &str, robot: &Description, bodies: &Bodies<'_>) {
     for (k, given) in robot.constraints.iter().enumerate() {
-        let mut constraint = bodies.constraint(model, &robot, given);
+        let mut constraint = bodies.constraint(model, robot, given);
         if robot.inactive.contains(&k) {
             constraint.switch = Some(Switch { holds: Holds::Given, within: f64::INFINITY });
         }
         assembly.constraints.1.extend(constraint.switch.map(|_| Curve::Constant(0.0)));
         assembly.constraints.0.push(constraint);
     }
-    add_pads(assembly, model, &robot, &body_of_link);
-    assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
-    Ok(())
 }
 
 /// Adds the pads of a description, each with its command at the start.

@@ -4,8 +4,8 @@ use crate::adhesion;
 use crate::assembly::Assembly;
 use crate::cloud::CloudReport;
 use crate::collisions::Collisions;
+use crate::commands::Behind;
 use crate::constraints;
-use crate::curve::Curve;
 use crate::document::{Map, with_extents};
 use crate::extents::Extents;
 use crate::friction::SceneFriction;
@@ -30,10 +30,8 @@ pub(crate) struct World {
     pub told: Vec<f64>,
     /// Motors given by the model files: body index and torque, in N or N·m.
     pub motors: Vec<(usize, f64)>,
-    /// Commands of pads without commands.
-    pub shares: Vec<f64>,
-    /// Commands of switched constraints without commands.
-    pub switches: Vec<Curve>,
+    /// Commands of pads and switches without commands.
+    pub behind: Behind,
     /// Sensors given by the model files.
     pub sensors: Vec<Sensor>,
     /// Bounding boxes of bodies, which expressions of the scene may use.
@@ -127,8 +125,7 @@ impl World {
             v,
             told,
             motors: assembly.motors,
-            shares,
-            switches,
+            behind: Behind { shares, switches },
             sensors: assembly.sensors,
             extents,
             drawing,

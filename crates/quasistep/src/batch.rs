@@ -459,7 +459,7 @@ struct World<'a> {
 }
 
 /// The list of sample `index` among one for each, one for all, or none.
-fn own_list<T>(all: &[Vec<T>], index: usize) -> &[T] {
+pub(crate) fn own_list<T>(all: &[Vec<T>], index: usize) -> &[T] {
     all.get(if all.len() == 1 { 0 } else { index }).map_or(&[], Vec::as_slice)
 }
 

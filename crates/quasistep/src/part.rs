@@ -172,10 +172,7 @@ impl System {
                 .pads
                 .iter()
                 .filter(|pad| stay(pad))
-                .map(|pad| {
-                    let own = pad.geoms.iter().filter_map(|geom| geoms.binary_search(geom).ok());
-                    AdhesionPad { geoms: own.collect(), ..pad.clone() }
-                })
+                .map(|pad| of_geoms(pad, &geoms))
                 .collect(),
             switches: self.switches.iter().filter_map(here).collect(),
             set: self.set.as_ref().map(|_| SetSwitches::all(constraints.len())),
@@ -204,6 +201,12 @@ impl System {
 
 fn of_part(geom: &Geom, own: impl Fn(usize) -> Option<usize>) -> Geom {
     Geom { body: own(geom.body).expect("a shape stays with its body"), ..geom.clone() }
+}
+
+/// A pad in terms of the shapes of a part.
+fn of_geoms(pad: &AdhesionPad, geoms: &[usize]) -> AdhesionPad {
+    let own = pad.geoms.iter().filter_map(|geom| geoms.binary_search(geom).ok());
+    AdhesionPad { geoms: own.collect(), ..pad.clone() }
 }
 
 /// The constraints of a part, in terms of its bodies.

@@ -12,7 +12,7 @@
 //! built with a slightly smaller and a slightly larger value. Their difference gives changes of
 //! mass, stiffness, friction, …, which are inputs of [`Derivatives::jvp`].
 
-use crate::batch::{BatchInput, own_part, spread};
+use crate::batch::{BatchInput, own_list, own_part, spread};
 use crate::derivatives::{DerivativeError, Derivatives, InputChange, Mode, OutputChange};
 use crate::error::StepError;
 use crate::friction::Friction;
@@ -217,6 +217,7 @@ impl System {
         let q_cmd = own_part(input.q_cmd, index, input.n_steps * n_cmd);
         let v_cmd = own_part(input.v_cmd, index, input.n_steps * n_rate);
         let mut state = State::at_rest(input.time, own_part(input.q, index, n_q).to_vec());
+        state.attached = own_list(input.attached, index).to_vec();
         let carried = params.formulation.carries_velocity();
         if carried {
             state.v = own_part(input.v, index, n_v).to_vec();

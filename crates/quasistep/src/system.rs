@@ -251,12 +251,7 @@ impl System {
         let behind = pads.len() + switches.len();
         let n_cmd = joints().map(|b| b.q.len()).sum::<usize>() + 7 * springs.len() + behind;
         let n_cmd_v = joints().map(|b| b.v.len()).sum::<usize>() + 6 * springs.len() + behind;
-        let mut body_of_dof = vec![WORLD; model.n_v()];
-        for body in 1..n_bodies {
-            for dof in model.body(body).v.clone() {
-                body_of_dof[dof] = body;
-            }
-        }
+        let body_of_dof = owners(&model);
         let sizes = GeomSize::of_all(&geoms, n_bodies);
         let moves_with = groups(&model, &geoms);
         let mut system = Self {
@@ -615,6 +610,15 @@ impl System {
     pub fn dof_names(&self) -> Vec<String> {
         self.model.dof_names()
     }
+}
+
+/// For each dof, the body whose joint owns it.
+fn owners(model: &Model) -> Vec<usize> {
+    let mut owners = vec![WORLD; model.n_v()];
+    for (index, body) in model.bodies().iter().enumerate() {
+        owners[body.v.clone()].fill(index);
+    }
+    owners
 }
 
 /// For each body, the outermost body of its tree. A mimic joint merges the trees of its two joints,
