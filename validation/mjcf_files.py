@@ -400,7 +400,8 @@ class Both:
     def equalities(self, d: mujoco.MjData, frames: list[Frame], coordinates: list) -> None:
         m = self.m
         active = [k for k in range(m.neq) if m.eq_active0[k]]
-        own = [c for c in self.ours["constraints"] if not self.is_tendon(c)]
+        own = [c for k, c in enumerate(self.ours["constraints"]) if k not in self.ours["inactive"]]
+        own = [c for c in own if not self.is_tendon(c)]
         if len(own) != len(active):
             raise Differs(f"{len(own)} equalities, not {len(active)}")
         for k, equality in zip(active, own, strict=True):

@@ -129,6 +129,7 @@ class System:
         warm: WarmStart | None = None,
         velocity: ArrayLike | None = None,
         tau: ArrayLike | None = None,
+        attached: ArrayLike | None = None,
         uniqueness: bool = False,
     ) -> tuple[_Array, StepReport]: ...
 
@@ -151,6 +152,7 @@ class Derivatives:
         system: System,
         q: ArrayLike,
         velocity: ArrayLike | None,
+        attached: ArrayLike | None,
         u: ArrayLike | None,
         h: float | None,
         t: float,
@@ -224,6 +226,8 @@ class StepReport:
     def contacts(self) -> NDArray[np.void]: ...
     @property
     def constraints(self) -> NDArray[np.void]: ...
+    @property
+    def attached(self) -> _Array: ...
     @property
     def limits(self) -> list[tuple[int, float]]: ...
     @property
@@ -305,6 +309,7 @@ def run(
     v0: ArrayLike | None,
     t0: float,
     warm: WarmStart | None,
+    attached: ArrayLike | None,
     n_steps: int | None,
     duration: float | None,
     u: ArrayLike | None,
@@ -321,6 +326,7 @@ def batch(
     system: System,
     q: ArrayLike,
     velocity: ArrayLike | None,
+    attached: ArrayLike | None,
     u: ArrayLike,
     v: ArrayLike | None,
     n: int,

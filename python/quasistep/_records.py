@@ -34,8 +34,8 @@ class Mode(IntEnum):
 class Checkpoint(NamedTuple):
     """Where a run goes on with the bits of one that was not interrupted: ``simulate(start=...)``.
 
-    Plain data that pickles. A step makes one as well: time and velocity at its end, and its
-    ``warm_start``.
+    Plain data that pickles. A step makes one as well: time and velocity at its end, its
+    ``warm_start`` and what is ``attached``.
 
     Parameters
     ----------
@@ -48,6 +48,8 @@ class Checkpoint(NamedTuple):
     warm : WarmStart or None
         What the next step's solver starts from; without it the answer is the same to the solver's
         tolerance.
+    attached : ndarray, shape (n_switches, 8), optional
+        What switched constraints hold: ``report.attached``. Without it nothing is attached.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Checkpoint(NamedTuple):
     q: NDArray[np.float64]
     velocity: NDArray[np.float64]
     warm: WarmStart | None
+    attached: NDArray[np.float64] | None = None
 
 
 class Certificate(NamedTuple):

@@ -91,15 +91,16 @@ class SystemBuilder:
         self.tree["models"][name] = keys
 
     def command(self, joint: str | Sequence[str] | None = None, **kind: Any) -> None:
-        """Tells driven joints, a frame, or a pad what to do over time.
+        """Tells driven joints, a frame, a pad, or a switch what to do over time.
 
         Parameters
         ----------
         joint : str or sequence of str, optional
-            Coordinates by name, as ``finger.x``; none for a frame or a pad.
+            Coordinates by name, as ``finger.x``; none for a frame, a pad or a switch.
         **kind
             One of ``constant``, ``expr``, ``linear``, ``cubic``, ``csv``, ``pose``; or ``frame`` and ``knots`` with
-            what else a command of a frame says. With ``pad``, a name, the share of its pull.
+            what else a command of a frame says. With ``pad``, a name, the share of its pull; with ``switch``,
+            the name of a constraint, on above 0.5.
 
         Examples
         --------

@@ -201,9 +201,9 @@ class StepDerivatives:
     def __init__(self, system: DifferentiableSystem, arguments: tuple[Any, ...]) -> None:
         self.system = system
         self._arguments = arguments
-        q, u, h, t, v, wrenches, params, self.mode, velocity = arguments
+        q, u, h, t, v, wrenches, params, self.mode, velocity, attached = arguments
         self._inner = _core.Derivatives(
-            system, q, velocity, u, h, t, v, wrenches, params, _kappa(self.mode)
+            system, q, velocity, attached, u, h, t, v, wrenches, params, _kappa(self.mode)
         )
         q_next, report, kinks, bound = self._inner.step()
         self.q: Array = np.array(q, dtype=float)
@@ -474,6 +474,7 @@ class DifferentiableSystem(PlannedSystem):
         wrenches: Sequence[Wrench] | None = None,
         params: StepParams | None = None,
         velocity: ArrayLike | None = None,
+        attached: ArrayLike | None = None,
     ) -> StepDerivatives:
         """Takes one step and its derivatives.
 
@@ -483,8 +484,9 @@ class DifferentiableSystem(PlannedSystem):
             Configuration; the scene's start by default.
         mode : "exact" or Smooth
             Of the step itself on its true active set; or of the relaxed step.
-        u, h, t, v, wrenches, params, velocity
-            As for :meth:`step`.
+        u, h, t, v, wrenches, params, velocity, attached
+            As for :meth:`step`. What is attached is held as it is; a constraint that attaches in this step
+            follows ``q``.
 
         Returns
         -------
@@ -506,7 +508,7 @@ class DifferentiableSystem(PlannedSystem):
         array([0.5, 0.5])
         """
         start = self.q0 if q is None else q
-        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode, velocity))
+        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode, velocity, attached))
 
     def derivatives_batch(
         self,
@@ -633,7 +635,7 @@ class DifferentiableSystem(PlannedSystem):
         q[in_q] = u[:n]
         part = np.zeros((self.n_u, self.n_u_v))
         part[:n, :n_v] = self.coordinate_matrix(q)[np.ix_(in_q, in_v)]
-        # poses that frames are told, then shares of the pull of pads
+        # poses that frames are told, then shares of the pull of pads, and switches
         frames = (self.n_u - n) - (self.n_u_v - n_v)
         for k in range(frames):
             row, column = n + 7 * k, n_v + 6 * k

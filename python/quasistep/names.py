@@ -226,7 +226,8 @@ class NamedSystem(_core.System):
 
     def commanded(self, q: ArrayLike) -> Array:
         """The command that holds a configuration without load: its commanded coordinates, the
-        poses of frames with Cartesian stiffness, and 1 for each pad, which then pulls.
+        poses of frames with Cartesian stiffness, 1 for each pad, which then pulls, and 0 for each
+        switched constraint, which is then off.
 
         Parameters
         ----------

@@ -213,7 +213,8 @@ class Run(Pictured):
     def checkpoint(self) -> Checkpoint:
         """Where another run goes on with the same bits: ``system.simulate(start=run.checkpoint)``."""
         return Checkpoint(
-            float(self.t[-1]), self.q[-1].copy(), self._arrays["velocity"], self._arrays["warm"]
+            float(self.t[-1]), self.q[-1].copy(), self._arrays["velocity"], self._arrays["warm"],
+            self._arrays["attached"].reshape(-1, 8),
         )
 
     @cached_property

@@ -208,15 +208,15 @@ class System(KinematicSystem, DifferentiableSystem):
                 raise ValueError("tau and duration were given; the rows of tau say how long it is")
             tau = shaped("tau", tau, (n_steps, self.n_v))
             n_steps = len(tau)
-        warm = None
+        warm = attached = None
         if start is not None:
             if q0 is not None or v0 is not None or t0 != 0.0:
                 raise ValueError("start was given with q0, v0 or t0; it says all of these")
-            t0, q0, v0, warm = start
+            t0, q0, v0, warm, attached = start
         q0 = self.q0 if q0 is None else q0
         every = self._checked_every(every, h, params, needed=n_steps is not None)
         recording, arrays, error = _core.run(
-            self, q0, v0, t0, warm, n_steps, duration, U, V, tau, h, every, wrenches, params, most_steps, progress
+            self, q0, v0, t0, warm, attached, n_steps, duration, U, V, tau, h, every, wrenches, params, most_steps, progress
         )
         stopped = error if isinstance(error, StepError) else None
         run = Run(self, recording, arrays, stopped)
@@ -237,6 +237,7 @@ class System(KinematicSystem, DifferentiableSystem):
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
         velocity: ArrayLike | None = None,
+        attached: ArrayLike | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -261,6 +262,8 @@ class System(KinematicSystem, DifferentiableSystem):
             Where the solver starts; cold by default.
         velocity : array_like, shape (N, n_v) or (n_v,), optional
             Velocities at the start, of a formulation that carries them over; rest by default.
+        attached : array_like, shape (N, n_switches, 8) or (n_switches, 8), optional
+            What switched constraints hold at the start, as for :meth:`step`; nothing by default.
         vary : mapping of str to array_like, shape (N, ...), optional
             Values of the scene by their dotted keys, one for each sample, as :meth:`with_` takes them:
             ``{"models.box.mass": masses, "models.*.friction": mus, "step.size": sizes}``. Each sample then
@@ -304,7 +307,7 @@ class System(KinematicSystem, DifferentiableSystem):
         U = shaped("U", U, (n, self.n_u), broadcast=True)
         V = None if V is None else shaped("V", V, (n, self.n_u_v), broadcast=True)
         q, rest = _core.batch(
-            self, Q, velocity, U, V, n, 1, t, h, None, wrenches, params, warm, changes, threads, False, report, progress
+            self, Q, velocity, attached, U, V, n, 1, t, h, None, wrenches, params, warm, changes, threads, False, report, progress
         )
         return finish(q.reshape(n, self.n_q), rest, report)
 
@@ -320,6 +323,7 @@ class System(KinematicSystem, DifferentiableSystem):
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
         velocity: ArrayLike | None = None,
+        attached: ArrayLike | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -339,7 +343,7 @@ class System(KinematicSystem, DifferentiableSystem):
             As for :meth:`simulate`, the same ones for all samples.
         V : array_like, shape of U with n_u_v columns, optional
             Rates of the commands.
-        warm, velocity, vary, threads, progress, report
+        warm, velocity, attached, vary, threads, progress, report
             As for :meth:`step_batch`.
         keep : {"all", "last"}
             Keep the configurations after every step, or the last one: N n_q numbers in all.
@@ -378,7 +382,7 @@ class System(KinematicSystem, DifferentiableSystem):
         sized = any("step.tolerance" in dict(own) for own in changes or [])
         every = self._checked_every(every, h, params, needed=True, sized=sized)
         q, rest = _core.batch(
-            self, start, velocity, U, V, n, T, t0, h, every, wrenches, params, warm, changes, threads, rows, report, progress
+            self, start, velocity, attached, U, V, n, T, t0, h, every, wrenches, params, warm, changes, threads, rows, report, progress
         )  # fmt: skip
         shape = (n, T, self.n_q) if rows else (n, self.n_q)
         return finish(q.reshape(shape), rest, report)

@@ -171,7 +171,7 @@ def test_a_run_that_goes_on_has_the_bits_of_one_that_did_not_end(scene, set):
     some = system.simulate(U[:7], h=h)
     rest = system.simulate(U[7:], h=h, start=some.checkpoint)
     np.testing.assert_array_equal(rest.q, system.simulate(U, h=h).q[7:])
-    t, q, velocity, warm = some.checkpoint
+    t, q, velocity, warm, _ = some.checkpoint
     v = velocity if len(velocity) else None
     q, report = system.step(q, U[7], t=t, velocity=v, warm=warm)
     np.testing.assert_array_equal(q, rest.q[1])

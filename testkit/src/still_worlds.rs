@@ -249,6 +249,7 @@ pub fn still_world(seed: u64, formulation: &str, cone: Cone) -> World {
         time: 0.0,
         q,
         v: if formulation == "dynamic" { vec![0.0; system.model().n_v()] } else { Vec::new() },
+        attached: Vec::new(),
     };
     World::new(&system, &start, &params(h, formulation, cone), &inputs)
 }

@@ -387,7 +387,8 @@ impl World {
         });
         let gather =
             |part: fn(&Part) -> &Vec<f64>| self.parts.iter().flat_map(part).copied().collect();
-        let start = State { time: 0.0, q: gather(|p| &p.q), v: gather(|p| &p.v) };
+        let start =
+            State { time: 0.0, q: gather(|p| &p.q), v: gather(|p| &p.v), attached: Vec::new() };
         let inputs = (0..self.wrenches.len()).map(|k| {
             let gather = |part: fn(&Part) -> &Vec<Vec<f64>>| {
                 self.parts.iter().flat_map(|p| part(p)[k].iter()).copied().collect()

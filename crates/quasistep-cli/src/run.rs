@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::Spans;
 use crate::stream::write_text;
-use crate::summary::{Seconds, summary};
+use crate::summary::{Seconds, summary, turned};
 use crate::wait::Wait;
 use indicatif::{ProgressBar, ProgressStyle};
 use quasistep::{Fallback, FrictionLaw, State, StepError, Tally};
@@ -258,6 +258,7 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
         );
     }
     print_sizes(scene, tally);
+    print_switches(scene, tally);
     print_model_errors(scene, tally);
     if tally.saturated_steps() > 0 {
         let steps = counted(tally.saturated_steps(), "step", "steps");
@@ -280,6 +281,17 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
 fn short(x: f64) -> String {
     let text = format!("{x:.2e}");
     text.parse::<f64>().map_or(text, |x| x.to_string())
+}
+
+/// Prints when switched constraints attached and let go.
+fn print_switches(scene: &Scene, tally: &Tally) {
+    let all: Vec<_> = turned(scene, tally).collect();
+    for (name, own) in all.iter().take(MOST_TIMES) {
+        say!("  `{name}` {} at t = {} s", own.turn.name(), short(own.time));
+    }
+    if all.len() > MOST_TIMES {
+        say!("  and {} more turns of switches; summary.json has them all", all.len() - MOST_TIMES);
+    }
 }
 
 /// Prints how a tolerance chose the sizes of steps.

@@ -1,6 +1,6 @@
 //! `summary.json`: parameters and results of a run.
 
-use quasistep::{Answers, CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally};
+use quasistep::{Answers, CoulombMethod, SLIP_SPEED_THRESHOLD, Spread, Stage, Tally, Turned};
 use quasistep_scene::{CloudReport, Scene, step_words};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -66,6 +66,9 @@ pub fn summary(
             "motion": answers(tally.motions()),
             "forces": answers(tally.forces()),
         })),
+        "switches": turned(scene, tally).map(|(name, turned)| json!({
+            "constraint": name, "time_s": turned.time, "turn": turned.turn.name(),
+        })).collect::<Vec<_>>(),
         "effort_limited_steps": tally.saturated_steps(),
         "float": tally.float().map(|float| json!({
             "height_m": float.height, "bodies": float.bodies.map(name), "time_s": float.time,
@@ -77,6 +80,16 @@ pub fn summary(
             json!({"body": name(drag.body), "share": drag.share})
         }).collect::<Vec<_>>(),
     })
+}
+
+/// What constraints with a switch did, in order, each with its name.
+pub fn turned<'a>(
+    scene: &'a Scene,
+    tally: &'a Tally,
+) -> impl Iterator<Item = (&'a str, &'a Turned)> {
+    let constraints: Vec<_> = scene.system.constraints().collect();
+    let own = tally.turned().iter().map(move |turned| (constraints[turned.constraint], turned));
+    own.filter(|(own, _)| own.switch.is_some()).map(|(own, turned)| (own.name.as_str(), turned))
 }
 
 /// Parameters of the step.

@@ -45,11 +45,17 @@ fn describe(file: &Path, configurations: u64) -> Result<Value, Box<dyn Error>> {
             "friction": [pair.friction.slide, pair.friction.spin, pair.friction.roll],
         })).collect::<Vec<_>>(),
         "constraints": description.constraints.iter().map(constraint).collect::<Vec<_>>(),
+        "inactive": description.inactive,
         "gravity": description.gravity,
         "time_step": description.time_step,
         "warnings": description.warnings,
         "configurations": configurations,
     }))
+}
+
+/// Kind of a joint; mocap bodies are where the file puts them, as there.
+fn kind(joint: &Joint) -> JointKind {
+    if joint.prescribed { JointKind::Fixed } else { joint.kind }
 }
 
 /// Builds a model of the links and joints; body `k + 1` is the `k`-th link in tree order.
@@ -64,7 +70,7 @@ fn build(description: &Description) -> Result<Model, Box<dyn Error>> {
             joint_name: joint.map_or(format!("root {}", link.name), |j| j.name.clone()),
             parent: joint.and_then(|j| j.parent).map_or(WORLD, |parent| body_of[parent]),
             X_PF: joint.map_or(Pose::IDENTITY, |j| j.origin),
-            joint: joint.map_or(JointKind::Fixed, |j| j.kind),
+            joint: joint.map_or(JointKind::Fixed, kind),
             inertia: link.inertial.unwrap_or_default(),
             limits: None,
             mimic: None,
@@ -167,7 +173,7 @@ fn joint(joint: &Joint) -> Value {
     };
     json!({
         "name": joint.name,
-        "kind": joint.kind.word(),
+        "kind": kind(joint).word(),
         "axis": axis,
         "parent": joint.parent,
         "child": joint.child,

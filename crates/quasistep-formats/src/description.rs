@@ -27,6 +27,8 @@ pub struct Description {
     pub pairs: Vec<Pair>,
     /// Loop-closing constraints.
     pub constraints: Vec<Constraint>,
+    /// Indices of constraints that are off until a command switches them on, ascending.
+    pub inactive: Vec<usize>,
     /// Links that pull what touches them.
     pub pads: Vec<Pad>,
     /// Force-torque sensors.
@@ -287,6 +289,8 @@ pub struct Joint {
     pub armature: f64,
     /// Spring or position drive of the joint.
     pub drive: Option<Drive>,
+    /// True for a joint that follows its command exactly, whatever force that takes.
+    pub prescribed: bool,
     /// Force of its motors at the start in addition to the drive, in N or N·m.
     pub torque: f64,
     /// Start coordinates, as many as the joint kind has; `None` for the neutral position.
@@ -318,6 +322,7 @@ impl Joint {
             friction: 0.0,
             armature: 0.0,
             drive: None,
+            prescribed: false,
             torque: 0.0,
             start: None,
             velocity: None,

@@ -18,13 +18,14 @@ use std::sync::{Mutex, PoisonError};
 /// Rolls out `n` samples of `n_steps` steps. Returns the configurations, flat, and all other
 /// results by name.
 #[pyfunction]
-#[pyo3(signature = (system, q, velocity, u, v, n, n_steps, t, h, every, wrenches, params, warm, vary, threads, every_step, report, progress))]
+#[pyo3(signature = (system, q, velocity, attached, u, v, n, n_steps, t, h, every, wrenches, params, warm, vary, threads, every_step, report, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn batch<'py>(
     py: Python<'py>,
     system: &System,
     q: Array<'py>,
     velocity: Option<Array<'py>>,
+    attached: Option<Array<'py>>,
     u: Array<'py>,
     v: Option<Array<'py>>,
     n: usize,
@@ -53,7 +54,9 @@ pub fn batch<'py>(
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let velocity = velocity.map(|v| flat(&v)).unwrap_or_default();
     let warm: Vec<_> = warm.unwrap_or_default().into_iter().map(|w| w.inner).collect();
+    let attached = system.attached(attached)?;
     let input = BatchInput {
+        attached: &attached,
         n_samples: n,
         n_steps,
         time: t,
@@ -124,7 +127,8 @@ fn set_reports(rest: &Bound<'_, PyDict>, outcomes: &[SampleOutcome]) -> PyResult
             contacts.extend_from_slice(&(i as i64).to_le_bytes());
             records::push(&mut contacts, contact);
         }
-        reports.push(last.map(|r| StepReport::new(r, Some(&outcome.warm))));
+        let told = last.map(|r| StepReport::new(r, Some(&outcome.warm)));
+        reports.push(told.map(|told| told.with_attached(&outcome.attached)));
     }
     rest.set_item("reports", reports)?;
     rest.set_item("contacts", records::array(rest.py(), contacts, Of::Batch)?)

@@ -40,13 +40,14 @@ fn kinks(k: &StepKinks) -> [u32; KINKS] {
 #[pymethods]
 impl Derivatives {
     #[new]
-    #[pyo3(signature = (system, q, velocity, u, h, t, v, wrenches, params, kappa))]
+    #[pyo3(signature = (system, q, velocity, attached, u, h, t, v, wrenches, params, kappa))]
     #[allow(clippy::too_many_arguments)] // all arguments of the Python class
     fn new(
         py: Python<'_>,
         system: &System,
         q: Array<'_>,
         velocity: Option<Array<'_>>,
+        attached: Option<Array<'_>>,
         u: Option<Array<'_>>,
         h: Option<f64>,
         t: f64,
@@ -59,7 +60,8 @@ impl Derivatives {
         let input =
             system.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
         let start = velocity.map_or(Ok(Vec::new()), |v| arrays::vector("velocity", &v))?;
-        let state = State { time: t, q: arrays::vector("q", &q)?, v: start };
+        let attached = system.attached(attached)?.pop().unwrap_or_default();
+        let state = State { time: t, q: arrays::vector("q", &q)?, v: start, attached };
         let world = Arc::clone(&system.scene.system);
         let inner = py.detach(|| {
             let mut inner = world.create_derivatives();
@@ -77,7 +79,7 @@ impl Derivatives {
         py: Python<'py>,
     ) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; KINKS], f64) {
         let d = self.lock();
-        let report = StepReport::new(d.report(), None);
+        let report = StepReport::new(d.report(), None).with_attached(d.attached());
         (PyArray1::from_slice(py, d.q_next()), report, kinks(&d.kinks()), d.smoothing_bound())
     }
 

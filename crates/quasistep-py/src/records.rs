@@ -32,7 +32,7 @@ pub const CONTACT: [(&str, &str, usize); 19] = [
 ];
 /// Fields `(name, type, entries)` of a constraint, as [`push_constraint`] writes them, in SI units
 /// and the world frame. Forces act on body B.
-const CONSTRAINT: [(&str, &str, usize); 7] = [
+const CONSTRAINT: [(&str, &str, usize); 8] = [
     ("p", "<f8", 3),
     ("f", "<f8", 3),
     ("torque", "<f8", 3),
@@ -40,6 +40,7 @@ const CONSTRAINT: [(&str, &str, usize); 7] = [
     ("error", "<f8", 1),
     ("angle", "<f8", 1),
     ("dependent", "<i8", 1),
+    ("on", "<i8", 1),
 ];
 /// Size of a contact's record, in bytes.
 pub const SIZE: usize = 208;
@@ -94,6 +95,7 @@ pub fn push_constraint(bytes: &mut Vec<u8>, c: &ConstraintReport) {
     }
     doubles(bytes, &[c.multiplier, c.error, c.angle]);
     bytes.extend(i64::from(c.dependent).to_le_bytes());
+    bytes.extend(i64::from(c.on).to_le_bytes());
 }
 
 /// Structured array over the bytes of constraint records.

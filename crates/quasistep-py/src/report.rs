@@ -6,7 +6,8 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use quasistep::{
-    ForceUniqueness, MotionUniqueness, RowKey, Sensor, Stage, StepMethod, Uniqueness, WarmRow,
+    Attached, ForceUniqueness, MotionUniqueness, RowKey, Sensor, Stage, StepMethod, Uniqueness,
+    WarmRow,
 };
 use quasistep_record::{Frame, Recording};
 
@@ -51,6 +52,7 @@ struct Data {
     stage_ns: [u64; Stage::COUNT],
     warm: Option<WarmWords>,
     uniqueness: Option<UniquenessWords>,
+    attached: Vec<[f64; Attached::N]>,
 }
 
 /// Name of a sensor, extents of the array of its readings, and these.
@@ -116,6 +118,7 @@ impl StepReport {
             stage_ns: report.stage_ns,
             warm: warm.map(warm_to_words),
             uniqueness: None,
+            attached: Vec::new(),
         };
         Self { data }
     }
@@ -128,6 +131,12 @@ impl StepReport {
             self.data.sensors.push((sensor.name.clone(), shape, own.to_vec()));
             readings = rest;
         }
+        self
+    }
+
+    /// Adds what the switched constraints hold after the step.
+    pub fn with_attached(mut self, attached: &[Option<Attached>]) -> Self {
+        self.data.attached = attached.iter().copied().map(Attached::to_numbers).collect();
         self
     }
 
@@ -207,11 +216,22 @@ impl StepReport {
     /// Closed loops and couplings in the order of ``system.constraints``: a structured array. ``f``
     /// (N) and ``torque`` (N·m) act on body b at ``p`` (m), in the world. ``multiplier`` belongs to
     /// a coupling: the force on joint i is c_i times it, in N or N·m. ``error`` (m) and ``angle``
-    /// (rad) are those after the step. ``dependent`` is the number of rows that other rows imply;
+    /// (rad) are those after the step; all are 0 where ``on`` is 0, of a constraint that is switched off. ``dependent`` is the number of rows that other rows imply;
     /// they carry no force.
     #[getter]
     fn constraints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         records::constraints(py, self.data.constraints.clone())
+    }
+
+    /// What each switched constraint holds after the step, shape (n_switches, 8), in the order of
+    /// their commands at the end of ``system.names.commands``: 1 and the pose of the held frame in
+    /// body b (unit quaternion w, x, y, z, position in m), or 1 and the sum of a coupling; zeros while it
+    /// is off. The next step takes it: ``system.step(..., attached=report.attached)``.
+    #[getter]
+    fn attached<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = &self.data.attached;
+        let flat = PyArray1::from_slice(py, rows.as_flattened());
+        flat.call_method1("reshape", (rows.len(), Attached::N))
     }
 
     /// Position limits with a force: pairs of dof and force, in N or N·m.

@@ -10,7 +10,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
-use quasistep::{State, StepReport};
+use quasistep::{Attached, State, StepReport};
 use quasistep_record::{
     Finish, RecordError, RunFolder, write_contacts_csv, write_sensors_csv, write_states_csv,
 };
@@ -110,7 +110,7 @@ impl Watch {
 
 /// Runs a scene. Returns its recording, its arrays by name, and the error that ended it, if any.
 #[pyfunction]
-#[pyo3(signature = (system, q0, v0, t0, warm, n_steps, duration, u, v, tau, h, every, wrenches, params, most_steps, progress))]
+#[pyo3(signature = (system, q0, v0, t0, warm, attached, n_steps, duration, u, v, tau, h, every, wrenches, params, most_steps, progress))]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)] // all arguments and results of the Python function
 pub fn run<'py>(
     py: Python<'py>,
@@ -119,6 +119,7 @@ pub fn run<'py>(
     v0: Option<Array<'py>>,
     t0: f64,
     warm: Option<&WarmStart>,
+    attached: Option<Array<'py>>,
     n_steps: Option<usize>,
     duration: Option<f64>,
     u: Option<Array<'py>>,
@@ -140,6 +141,7 @@ pub fn run<'py>(
             time: t0,
             q: vector("q0", &q0)?,
             v: v0.map_or_else(|| Ok(system.scene.start.v.clone()), |v| vector("v0", &v))?,
+            attached: system.attached(attached)?.pop().unwrap_or_default(),
         }),
         warm: warm.map(|warm| &warm.inner),
         params: Some(params),
@@ -203,6 +205,8 @@ pub fn run<'py>(
     arrays.set_item("rejected", columns.rejected)?;
     arrays.set_item("stage_ns", PyArray1::from_vec(py, columns.stage_ns))?;
     arrays.set_item("contacts", records::array(py, columns.contacts, Of::Run)?)?;
+    let attached = outcome.state.attached.iter().copied().flat_map(Attached::to_numbers);
+    doubles("attached", attached.collect())?;
     doubles("velocity", outcome.state.v)?;
     arrays.set_item("warm", WarmStart { inner: outcome.warm })?;
     Ok((Recording { inner: outcome.recording }, arrays, watch.error.or(stopped)))

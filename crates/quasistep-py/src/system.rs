@@ -8,7 +8,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use quasistep::{SensedStep, State, StepInput, Workspace, Wrench};
+use quasistep::{Attached, ConstraintKind, SensedStep, State, StepInput, Workspace, Wrench};
 use quasistep_scene::{Scene, SceneSource};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -409,8 +409,9 @@ impl System {
     /// q : array_like, shape (n_q,)
     ///     Configuration: m, rad and unit quaternions (w, x, y, z).
     /// u : array_like, shape (n_u,), optional
-    ///     Position command at the end of the step, and the share of each pad's pull, 0 to 1; the
-    ///     scene's own command by default.
+    ///     Position command at the end of the step, the share of each pad's pull, 0 to 1, and
+    ///     for each switched constraint a number above 0.5 if it is on; the scene's own command by
+    ///     default.
     /// h : float, optional
     ///     Time step, in s; of ``params`` by default.
     /// t : float, optional
@@ -429,6 +430,9 @@ impl System {
     /// tau : array_like, shape (n_v,), optional
     ///     External generalised force on every dof, in N or N·m, as of force-controlled motors;
     ///     the scene's own torque commands by default.
+    /// attached : array_like, shape (n_switches, 8), optional
+    ///     What switched constraints hold at the start, ``report.attached`` of the step before; nothing
+    ///     by default. One that ``u`` switches on and that holds nothing attaches at ``q``.
     /// uniqueness : bool
     ///     Also check whether the solution with exact Coulomb friction is unique: ``report.uniqueness``.
     ///
@@ -450,7 +454,7 @@ impl System {
     /// >>> q1, report = system.step(system.q0, [-0.028, 0.028], h=0.1)
     /// >>> report.effort.round(6)                # 1500 N/m times 2 mm
     /// array([ 3., -3.])
-    #[pyo3(signature = (q, u=None, *, h=None, t=0.0, v=None, wrenches=None, params=None, warm=None, velocity=None, tau=None, uniqueness=false))]
+    #[pyo3(signature = (q, u=None, *, h=None, t=0.0, v=None, wrenches=None, params=None, warm=None, velocity=None, tau=None, attached=None, uniqueness=false))]
     #[allow(clippy::too_many_arguments)] // keywords of a Python function
     fn step<'py>(
         &self,
@@ -465,6 +469,7 @@ impl System {
         warm: Option<&WarmStart>,
         velocity: Option<Array<'py>>,
         tau: Option<Array<'py>>,
+        attached: Option<Array<'py>>,
         uniqueness: bool,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
         let params = self.params_with(params, h);
@@ -474,7 +479,8 @@ impl System {
             input.tau = vector("tau", &tau)?;
         }
         let v = velocity.map_or(Ok(Vec::new()), |v| vector("velocity", &v))?;
-        let mut state = State { time: t, q: vector("q", &q)?, v };
+        let attached = self.attached(attached)?.pop().unwrap_or_default();
+        let mut state = State { time: t, q: vector("q", &q)?, v, attached };
         let mut work = self.workspace(warm);
         let world = &self.scene.system;
         let start = (!self.scene.sensors.is_empty()).then(|| state.clone());
@@ -492,6 +498,7 @@ impl System {
             &report,
             &self.scene.system,
         );
+        told = told.with_attached(&state.attached);
         if let Some(start) = &start {
             let (end, wrenches, params) = (&state, &input.wrenches[..], &params);
             let step = SensedStep { start, end, wrenches, report: &report, params };
@@ -506,6 +513,35 @@ impl System {
             error::step_as(&e, &format!("{}: the first step cannot be taken: {e}", self.scene.name))
         })?;
         Ok((self.scene.contents().to_string(), first.in_words(&self.scene)))
+    }
+}
+
+impl System {
+    /// What the switched constraints of each state hold, from `n × n_switches × 8` numbers.
+    pub fn attached(&self, given: Option<Array<'_>>) -> PyResult<Vec<Vec<Option<Attached>>>> {
+        let Some(given) = given else { return Ok(Vec::new()) };
+        let kinds: Vec<bool> = (self.scene.system.switched())
+            .map(|c| matches!(c.kind, ConstraintKind::Coupling { .. }))
+            .collect();
+        let (all, each) = (flat(&given), Attached::N * kinds.len());
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
+        if each == 0 || all.len() % each != 0 {
+            return Err(error::length("attached", all.len(), each));
+        }
+        let read = |(numbers, is_coupling): (&[f64], &bool)| {
+            let own = <&[f64; Attached::N]>::try_from(numbers).ok();
+            let own = own.and_then(|own| Attached::from_numbers(own, *is_coupling));
+            own.ok_or_else(|| {
+                PyValueError::new_err(format!(
+                    "`attached` has {numbers:?}; it must be 1 and a pose (unit quaternion w, x, y, z, position in m), 1 and a \
+                     sum, or zeros for nothing"
+                ))
+            })
+        };
+        let one = |row: &[f64]| row.chunks(Attached::N).zip(&kinds).map(read).collect();
+        all.chunks(each).map(one).collect()
     }
 }
 

@@ -2,15 +2,14 @@
 
 use crate::cloud::CloudReport;
 use crate::collisions::{Instance, SelfCollision};
+use crate::constraints::Constraints;
 use crate::document::At;
 use crate::extents::{Extents, bounds};
 use crate::joints::{Settings, fit_start, joint_pose};
 use crate::mass::MASSLESS;
 use crate::names::find_body;
 use crate::shapes::Piece;
-use quasistep::{
-    AdhesionPad, CartesianSpring, Constraint, FrictionException, Geom, Role, Sensor, Surface,
-};
+use quasistep::{AdhesionPad, CartesianSpring, FrictionException, Geom, Role, Sensor, Surface};
 use quasistep_formats::description::{Drive, Masks};
 use quasistep_formats::mesh::Textures;
 use quasistep_formats::{SceneError, unknown};
@@ -62,7 +61,7 @@ pub(crate) struct Assembly {
     /// Cartesian springs between frames and commanded poses.
     pub springs: Vec<CartesianSpring>,
     /// Loop closures and couplings given by the model files.
-    pub constraints: Vec<Constraint>,
+    pub constraints: Constraints,
     /// Pads, each with its command at the start.
     pub pads: Vec<(AdhesionPad, f64)>,
     /// True if the current model has Cartesian springs, so that its joints may have no stiffness of
@@ -177,7 +176,7 @@ impl Assembly {
             pairs: Vec::new(),
             textures: Textures::default(),
             springs: Vec::new(),
-            constraints: Vec::new(),
+            constraints: Constraints::default(),
             pads: Vec::new(),
             held: false,
             X_WB: vec![Pose::IDENTITY],

@@ -26,11 +26,36 @@ pub(crate) struct Of<'s, 'a> {
     pub told: &'s [f64],
     /// Motors that no entry commands: body index and torque, in N or N·m.
     pub motors: &'s [(usize, f64)],
-    /// Commands of pads that no entry commands.
-    pub shares: &'s [f64],
+    /// Commands of pads and switches that no entry commands.
+    pub behind: &'s Behind,
     /// Place of the models, for errors about them.
     pub models: &'s At<'a>,
     pub params: &'s StepParams,
+}
+
+/// Commands behind those of joints and springs, where no entry commands them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Behind {
+    /// Shares of the pull of pads.
+    pub shares: Vec<f64>,
+    /// Of switched constraints.
+    pub switches: Vec<Curve>,
+}
+
+impl Behind {
+    /// Puts the commands where those of the slots begin. Returns the first slot of a pad, and of a switch.
+    fn fill(&self, slots: &mut [Slot], start: &mut [f64]) -> (usize, usize) {
+        let first_switch = start.len() - self.switches.len();
+        let first_pad = first_switch - self.shares.len();
+        start[first_pad..first_switch].copy_from_slice(&self.shares);
+        let switches = slots[first_switch..].iter_mut().zip(&mut start[first_switch..]);
+        for ((slot, start), told) in switches.zip(&self.switches) {
+            *start = told.at(0.0).0;
+            // a constant is what holds without a command
+            slot.curve = Some(told.clone()).filter(|told| !matches!(told, Curve::Constant(_)));
+        }
+        (first_pad, first_switch)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -78,22 +103,22 @@ impl Commands {
         dir: &Path,
         grid: &Grid,
     ) -> Result<Self, SceneError> {
-        let &Of { system, q, told, shares, .. } = of;
+        let &Of { system, q, told, behind, .. } = of;
         let mut torques = Reader::new(system);
         let names = system.model().coordinate_names();
         let joints = system.commanded().iter().map(|&body| system.model().body(body));
         let joints = joints.map(|joint| (&joint.joint_name, joint.q.len(), false));
         let springs = system.springs().map(|spring| (&spring.name, 7, true));
         let pads = system.pads().iter().map(|pad| (&pad.name, 1, false));
-        let all: Vec<(&String, usize, bool)> = joints.chain(springs).chain(pads).collect();
+        let switched = system.switched().map(|switched| (&switched.name, 1, false));
+        let all: Vec<(&String, usize, bool)> =
+            joints.chain(springs).chain(pads).chain(switched).collect();
         let (mut slots, mut turning) = slots_of(system, &all);
         let mut start = system.command_at(told);
-        let first_pad = start.len() - shares.len();
-        start.truncate(first_pad);
-        start.extend(shares);
+        let (first_pad, first_switch) = behind.fill(&mut slots, &mut start);
         for entry in at.map(At::list).transpose()?.unwrap_or_default() {
             if entry.entry("frame").is_some() {
-                for (i, curve) in crate::frame_commands::read(&entry, system, q)? {
+                for (i, curve) in crate::frame_commands::read(&entry, system, q, dir)? {
                     // one slot for each driven coordinate
                     if let Some(slot) = slots.iter_mut().find(|s| s.name == names[i]) {
                         tell(slot, curve, &entry, grid)?;
@@ -101,8 +126,10 @@ impl Commands {
                 }
                 continue;
             }
-            if entry.entry("spring").is_some() {
-                read_spring(&entry, &start, &mut slots, &mut turning, grid)?;
+            let is_spring = entry.entry("spring").is_some();
+            if is_spring || entry.entry("knots").is_some() {
+                let key = if is_spring { "spring" } else { "joint" };
+                read_path(&entry, key, &start, (&mut slots, &mut turning), (dir, grid))?;
                 continue;
             }
             if entry.entry("torque").is_some() {
@@ -110,7 +137,11 @@ impl Commands {
                 continue;
             }
             if entry.entry("pad").is_some() {
-                read_pad(&entry, &mut slots[first_pad..], dir, grid)?;
+                read_pad(&entry, &mut slots[first_pad..first_switch], dir, grid)?;
+                continue;
+            }
+            if entry.entry("switch").is_some() {
+                read_switch(&entry, &mut slots[first_switch..], dir, grid)?;
                 continue;
             }
             let mut keys = vec!["joint", "joints"];
@@ -130,28 +161,8 @@ impl Commands {
                 tell(&mut slots[slot], curve, &entry, grid)?;
             }
         }
-        let mut parts = Vec::new();
-        let mut slot = slots.into_iter().zip(&start);
-        let mut turning = turning.into_iter();
-        for (_, mut n, _) in all {
-            if n >= 4 {
-                let own = turning.next();
-                let orientation = std::array::from_fn(|_| slot.next().map_or(0.0, |(_, q)| *q));
-                n -= 4;
-                parts.push(match own.map(|t| (t.rpy, t.path)) {
-                    Some((_, Some(path))) => {
-                        slot.by_ref().take(n).for_each(drop);
-                        n = 0;
-                        Part::Path(path)
-                    }
-                    Some((Some(rpy), _)) => Part::Orientation(rpy),
-                    _ => Part::Still(orientation),
-                });
-            }
-            for (slot, q) in slot.by_ref().take(n) {
-                parts.push(Part::Coordinate(slot.curve.unwrap_or(Curve::Constant(*q))));
-            }
-        }
+        let sizes: Vec<usize> = all.into_iter().map(|(_, n, _)| n).collect();
+        let parts = parts(&sizes, slots, &start, turning);
         let torques = torques.finish(of.motors, (of.params, q), of.models)?;
         Ok(Self { parts, torques })
     }
@@ -242,6 +253,35 @@ impl Commands {
             }
         }
     }
+}
+
+/// The commands of joints, springs, pads and switches with `sizes` coordinates. Those that are told
+/// nothing have `start`.
+fn parts(sizes: &[usize], slots: Vec<Slot>, start: &[f64], turning: Vec<Turning>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut slot = slots.into_iter().zip(start);
+    let mut turning = turning.into_iter();
+    for &size in sizes {
+        let mut n = size;
+        if n >= 4 {
+            let own = turning.next();
+            let orientation = std::array::from_fn(|_| slot.next().map_or(0.0, |(_, q)| *q));
+            n -= 4;
+            parts.push(match own.map(|t| (t.rpy, t.path)) {
+                Some((_, Some(path))) => {
+                    slot.by_ref().take(n).for_each(drop);
+                    n = 0;
+                    Part::Path(path)
+                }
+                Some((Some(rpy), _)) => Part::Orientation(rpy),
+                _ => Part::Still(orientation),
+            });
+        }
+        for (slot, q) in slot.by_ref().take(n) {
+            parts.push(Part::Coordinate(slot.curve.unwrap_or(Curve::Constant(*q))));
+        }
+    }
+    parts
 }
 
 /// Coordinates that can be commanded, and those of them with an orientation. `all` are the names of
@@ -359,13 +399,7 @@ fn read_pad(entry: &At<'_>, pads: &mut [Slot], dir: &Path, grid: &Grid) -> Resul
     let mut keys = vec!["pad"];
     keys.extend(kinds);
     let map = entry.map(&keys)?;
-    let at = map.need("pad")?;
-    let (kind, value) = kind_of(&map, kinds)?;
-    let name = at.text()?;
-    let Some(pad) = pads.iter().position(|slot| slot.name == name) else {
-        let names: Vec<&str> = pads.iter().map(|slot| slot.name.as_str()).collect();
-        return Err(at.error(unknown("pad", name, &names)));
-    };
+    let (pad, kind, value) = named("pad", &map, kinds, pads)?;
     for curve in curves(kind, value, 1, dir, grid, "a share of the pull")? {
         let outside = |t: &f64| !AdhesionPad::is_share(curve.at(*t).0);
         if let Some(t) = std::iter::once(0.0).chain(grid.times()).find(outside) {
@@ -379,19 +413,65 @@ fn read_pad(entry: &At<'_>, pads: &mut [Slot], dir: &Path, grid: &Grid) -> Resul
     Ok(())
 }
 
-/// Reads an entry with a `spring`: a pose over time, or pose knots. Parts left out stay as at the
-/// start.
-fn read_spring(
+/// Reads an entry with a `switch`: a constraint is on while the value is above 0.5.
+fn read_switch(
     entry: &At<'_>,
-    start: &[f64],
-    slots: &mut [Slot],
-    turning: &mut [Turning],
+    switches: &mut [Slot],
+    dir: &Path,
     grid: &Grid,
 ) -> Result<(), SceneError> {
-    let map = entry.map(&["spring", "pose", "knots", "timing"])?;
-    let names: Vec<&str> = turning.iter().filter(|t| t.spring).map(|t| &t.name[..]).collect();
-    let why = format!("is no frame with a `cartesian_stiffness`; there are: {}", list(&names));
-    let spring = find(map.need("spring")?, true, turning, &why)?;
+    let kinds = ["constant", "linear", "csv", "expr"];
+    let map = entry.map(&["switch", "constant", "linear", "csv", "expr"])?;
+    let (slot, kind, value) = named("switch", &map, &kinds, switches)?;
+    for curve in curves(kind, value, 1, dir, grid, "on above 0.5")? {
+        if switches[slot].curve.is_some() {
+            let name = &switches[slot].name;
+            return Err(entry.error(format!(
+                "`{name}` is told twice when it is on; keep this command with `switch: off` of the constraint, or another                  one, or its times"
+            )));
+        }
+        tell(&mut switches[slot], curve.of_switch(), entry, grid)?;
+    }
+    Ok(())
+}
+
+/// The slot that an entry names under `key`, the kind of its command, and its value.
+fn named<'m, 'a>(
+    key: &'static str,
+    map: &'m Map<'a>,
+    kinds: &[&str],
+    slots: &[Slot],
+) -> Result<(usize, &'a str, &'m At<'a>), SceneError> {
+    let at = map.need(key)?;
+    let (kind, value) = kind_of(map, kinds)?;
+    let name = at.text()?;
+    let Some(slot) = slots.iter().position(|slot| slot.name == name) else {
+        let names: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
+        return Err(at.error(unknown(key, name, &names)));
+    };
+    Ok((slot, kind, value))
+}
+
+/// Reads an entry with a `spring`, or with the `knots` of a free `joint`: a pose over time, or pose
+/// knots. Parts left out stay as at the start.
+fn read_path(
+    entry: &At<'_>,
+    key: &'static str,
+    start: &[f64],
+    (slots, turning): (&mut [Slot], &mut [Turning]),
+    (dir, grid): (&Path, &Grid),
+) -> Result<(), SceneError> {
+    let map = entry.map(&[key, "pose", "knots", "timing"])?;
+    let is_spring = key == "spring";
+    let own = turning.iter().filter(|t| t.spring == is_spring && t.moves);
+    let names: Vec<&str> = own.map(|t| &t.name[..]).collect();
+    let what = if is_spring { "frame with a `cartesian_stiffness`" } else { "driven free joint" };
+    let why = format!("is no {what}; there are: {}", list(&names));
+    let at = map.need(key)?;
+    let spring = find(at, is_spring, turning, &why)?;
+    if !spring.moves {
+        return Err(at.error(format!("`{}` {why}", spring.name)));
+    }
     match (map.get("pose"), map.get("knots")) {
         (Some(pose), None) if map.get("timing").is_none() => read_pose(pose, slots, spring, grid)?,
         (None, Some(knots)) => {
@@ -409,7 +489,7 @@ fn read_spring(
             }
             let q = &start[spring.first..];
             let X = Pose::new(Quat::new(q[0], q[1], q[2], q[3]), Vec3::new(q[4], q[5], q[6]));
-            let path = PoseKnots::read(knots)?.curve(X, Timing::read(map.get("timing"))?);
+            let path = PoseKnots::read(knots, dir)?.curve(X, Timing::read(map.get("timing"))?);
             let far = path.X.iter().flat_map(|X| X.translation.to_array());
             let far = far.fold(0.0_f64, |most, x| most.max(x.abs()));
             check_far(&slots[spring.first + 4], far, knots)?;

@@ -1,16 +1,21 @@
 //! `constraints`: loop closures and couplings, and a start that satisfies them.
 
+use crate::curve::Curve;
 use crate::document::{At, Map, pose};
 use crate::names::{body_index, check_name};
-use quasistep::{Constraint, ConstraintKind, System};
+use quasistep::{Constraint, ConstraintKind, Geom, Holds, State, Switch, System};
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{Frame, Kinematics, Model, WORLD};
 
 const KINDS: [&str; 3] = ["connect", "weld", "coupling"];
-const KEYS: [&str; 7] = ["name", "connect", "weld", "coupling", "at", "frames", "offset"];
+const KEYS: [&str; 9] =
+    ["name", "connect", "weld", "coupling", "at", "frames", "offset", "switch", "within"];
 /// Most joints listed in a note about the start.
 const NAMED: usize = 4;
+
+/// Constraints, and the commands of those with a switch that no command tells.
+pub(crate) type Constraints = (Vec<Constraint>, Vec<Curve>);
 
 /// Reads `constraints:`. If the frame in the second body is not given, it is the one that satisfies
 /// the constraint at the start configuration `q`.
@@ -18,7 +23,8 @@ pub(crate) fn read(
     at: Option<&At<'_>>,
     model: &Model,
     q: &[f64],
-    all: &mut Vec<Constraint>,
+    geoms: &[Geom],
+    (all, switches): &mut Constraints,
 ) -> Result<(), SceneError> {
     let Some(at) = at else { return Ok(()) };
     let mut kin = model.create_kinematics();
@@ -52,9 +58,68 @@ pub(crate) fn read(
             return Err(item
                 .error(format!("a second constraint is called `{name}`; give it another `name`")));
         }
-        all.push(Constraint { name, kind });
+        let switch = read_switch(&map, &kind, geoms)?;
+        switches.extend(switch.as_ref().map(|(_, told)| told.clone()));
+        all.push(Constraint { name, kind, switch: switch.map(|(switch, _)| switch) });
     }
     Ok(())
+}
+
+/// Reads `switch` and `within` of a constraint: its switch, and the command if no other is given.
+fn read_switch(
+    map: &Map<'_>,
+    kind: &ConstraintKind,
+    geoms: &[Geom],
+) -> Result<Option<(Switch, Curve)>, SceneError> {
+    let Some(at) = map.get("switch") else {
+        let rule = "it is the gap at which a `switch` attaches; give that, or leave it out";
+        let within = map.get("within");
+        return within
+            .map_or(Ok(None), |at| Err(at.error(format!("{} was seen; {rule}", at.seen()))));
+    };
+    let told = if at.is_list() {
+        let times = at.numbers("s")?;
+        if let Some(k) = (1..times.len()).find(|k| !(times[k - 1] < times[*k])) {
+            let (t, last) = (times[k], times[k - 1]);
+            return Err(
+                at.error(format!("time {t} follows {last}; times at which it turns must ascend"))
+            );
+        }
+        Curve::Switched { on: false, times }
+    } else if matches!(at.text(), Ok("on" | "off")) {
+        Curve::Constant(f64::from(u8::from(at.text()? == "on")))
+    } else {
+        let rule = "give `on` or `off`, or the times at which it turns, as [1, 3]: off, on from 1 s to 3 s, then off";
+        return Err(at.error(format!("{} was seen; {rule}", at.seen())));
+    };
+    let mut within = f64::INFINITY;
+    if let Some(at) = map.get("within") {
+        within = at.non_negative("m")?;
+        let bodies = match kind {
+            ConstraintKind::Connect { a, b } | ConstraintKind::Weld { a, b } => [a.body, b.body],
+            ConstraintKind::Coupling { .. } => {
+                return Err(at.error("it has no meaning for a coupling; leave it out"));
+            }
+        };
+        if bodies.iter().any(|body| geoms.iter().all(|geom| geom.body != *body)) {
+            return Err(at.error(
+                "a body without shapes was seen; the gap is between shapes of both bodies",
+            ));
+        }
+    }
+    let is_given = map.get("frames").or(map.get("offset")).is_some();
+    let holds = if is_given { Holds::Given } else { Holds::Found };
+    Ok(Some((Switch { holds, within }, told)))
+}
+
+/// The system with the constraints that are on at the start, those with a switch as `switches` say.
+pub(crate) fn at_start(system: &System, q: &[f64], switches: &[Curve]) -> System {
+    let mut told = system.command_at(q);
+    let first = told.len() - switches.len();
+    for (told, curve) in told[first..].iter_mut().zip(switches) {
+        *told = f64::from(u8::from(curve.is_on_after(0.0)));
+    }
+    system.with_attached(&system.attach(&State::at_rest(0.0, q.to_vec()), &told))
 }
 
 /// Two frames that must coincide, and a name.

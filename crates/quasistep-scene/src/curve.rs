@@ -10,7 +10,19 @@ pub(crate) enum Curve {
     /// Consecutive splines, each with zero rate at both ends.
     Cubic(Vec<Spline>),
     Expr(Expr),
+    /// 0 and 1, beginning with `on`; the other after each of the times, in s. At a time itself the value is
+    /// that before.
+    Switched {
+        on: bool,
+        times: Vec<f64>,
+    },
 }
+
+/// Commands of switches above this are on.
+const ON: f64 = 0.5;
+
+/// Times within this share of their size are one time.
+const SAME: f64 = 1e-9;
 
 /// Share of a curve's largest rate by which its rate jumps at a kink.
 const CORNER: f64 = 0.25;
@@ -96,6 +108,14 @@ impl Knots {
         }
     }
 
+    /// Whether the value begins above `level`, and the times at which it crosses it.
+    fn crossings(&self, level: f64) -> (bool, Vec<f64>) {
+        let is_above = |k: usize| self.x[k] > level;
+        let crosses = |k: &usize| is_above(*k) != is_above(k - 1);
+        let at = |k: usize| self.t[k - 1] + (level - self.x[k - 1]) / self.rate(k - 1);
+        (is_above(0), (1..self.t.len()).filter(crosses).map(at).collect())
+    }
+
     fn rate(&self, k: usize) -> f64 {
         (self.x[k + 1] - self.x[k]) / (self.t[k + 1] - self.t[k])
     }
@@ -170,6 +190,22 @@ impl Grid {
 }
 
 impl Curve {
+    /// The command of a switch that a curve tells.
+    pub fn of_switch(self) -> Self {
+        match self {
+            Self::Linear(knots) => {
+                let (on, times) = knots.crossings(ON);
+                Self::Switched { on, times }
+            }
+            other => other,
+        }
+    }
+
+    /// True for the command of a switch that is on just after `t`, in s.
+    pub fn is_on_after(&self, t: f64) -> bool {
+        self.at(t + 2.0 * SAME * t.abs().max(1.0)).0 > ON
+    }
+
     /// Joins splines, each of which must start where the previous one ends.
     ///
     /// # Errors
@@ -203,6 +239,7 @@ impl Curve {
                 out.extend(splines.iter().flat_map(|s| [s.knots.t[0], s.end()]));
             }
             Self::Expr(expr) => expr.kinks(span, out),
+            Self::Switched { times, .. } => out.extend(times),
         }
     }
 
@@ -211,6 +248,7 @@ impl Curve {
         let most = |values: &[f64]| values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
         match self {
             Self::Constant(x) => x.abs(),
+            Self::Switched { .. } => 1.0,
             Self::Linear(knots) => most(&knots.x),
             Self::Cubic(splines) => splines.iter().map(|s| most(&s.knots.x)).fold(0.0, f64::max),
             Self::Expr(expr) => grid.times().map(|t| expr.at(t).0.abs()).fold(0.0, f64::max),
@@ -228,6 +266,11 @@ impl Curve {
                 splines[k].at(t)
             }
             Self::Expr(expr) => expr.at(t),
+            Self::Switched { on, times } => {
+                let is_past = |time: &&f64| t > **time + SAME * time.abs().max(1.0);
+                let turned = times.iter().take_while(is_past).count() % 2 == 1;
+                (f64::from(u8::from(*on != turned)), 0.0)
+            }
         }
     }
 }
@@ -277,6 +320,18 @@ mod tests {
         // it begins and ends with a jump of its rate
         assert_eq!(kinks(&t, &x, 1e-5), [0.0, 1.0]);
         assert!(kinks(&[2.0], &[1.0], 0.0).is_empty());
+    }
+
+    /// A switch keeps its value up to a time and at it, also where steps end there up to rounding.
+    #[test]
+    fn a_switch_turns_after_its_times() {
+        let curve = Curve::Switched { on: false, times: vec![0.3, 1.0] };
+        let at = |t: f64| curve.at(t).0;
+        assert_eq!([0.0, 0.3, 0.1 + 0.2, 0.31, 1.0, 1.01].map(at), [0.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
+        let ramp = Knots::new(vec![1.0, 2.0, 4.0], vec![0.0, 1.0, 0.0]).unwrap();
+        let told = Curve::Linear(ramp).of_switch();
+        assert_eq!([1.5, 1.6, 3.0, 3.1].map(|t| told.at(t).0), [0.0, 1.0, 1.0, 0.0]);
+        assert!(!told.is_on_after(0.0) && told.is_on_after(1.5));
     }
 
     #[test]

@@ -129,14 +129,29 @@ fn splines(segments: Vec<Vec<Knots>>, n: usize, at: &At<'_>) -> Result<Vec<Curve
     all.into_iter().map(|parts| Curve::cubic(parts).map_err(|why| at.error(why))).collect()
 }
 
-/// Columns of a CSV file as knots.
-fn from_csv(at: &At<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError> {
-    let map = at.map(&["file", "t", "columns", "interpolation", "segment"])?;
+/// The file of a map with `file` and `t`, and its column of times, in s.
+fn read_csv(map: &Map<'_>, dir: &Path) -> Result<(Csv, Vec<f64>), SceneError> {
     let file = map.need("file")?;
     let time = map.get("t").map_or(Ok("t"), At::text)?;
     let csv = Csv::read(&dir.join(file.text()?), time)
         .map_err(|e| if e.line.is_none() { file.error(e.message) } else { e })?;
-    let t = csv.column(time, at)?;
+    let t = csv.column(time, file)?;
+    Ok((csv, t))
+}
+
+/// Times (s) and the named columns of the file of a map with `file`, `t` and `columns`.
+pub(crate) fn table(map: &Map<'_>, dir: &Path) -> Result<(Vec<f64>, Vec<Vec<f64>>), SceneError> {
+    let (csv, t) = read_csv(map, dir)?;
+    let names = map.need("columns")?.list()?;
+    let columns = names.iter().map(|name| csv.column(name.text()?, name));
+    Ok((t, columns.collect::<Result<_, _>>()?))
+}
+
+/// Columns of a CSV file as knots.
+fn from_csv(at: &At<'_>, n: usize, dir: &Path) -> Result<Vec<Curve>, SceneError> {
+    let map = at.map(&["file", "t", "columns", "interpolation", "segment"])?;
+    let file = map.need("file")?;
+    let (csv, t) = read_csv(&map, dir)?;
     let names_at = map.need("columns")?;
     let names = names_at.list()?;
     same_length(names_at, names.len(), n)?;

@@ -8,6 +8,7 @@ use quasistep::{Follower, FrameTarget, IkError, IkSettings, Orientation, System}
 use quasistep_formats::{SceneError, list, unknown};
 use quasistep_math::Pose;
 use quasistep_model::{Frame, JointKind, WORLD};
+use std::path::Path;
 
 /// Valid keys of a command with a `frame`.
 pub(crate) const KEYS: [&str; 8] =
@@ -35,12 +36,13 @@ pub(crate) fn read(
     entry: &At<'_>,
     system: &System,
     q: &[f64],
+    dir: &Path,
 ) -> Result<Vec<(usize, Curve)>, SceneError> {
     let map = entry.map(&KEYS)?;
     let frame_at = map.need("frame")?;
     let body = body_index(frame_at, system.model())?;
     let X_BF = map.get("at").map_or(Ok(Pose::IDENTITY), pose)?;
-    let knots = PoseKnots::read(map.need("knots")?)?;
+    let knots = PoseKnots::read(map.need("knots")?, dir)?;
     let timing = Timing::read(map.get("timing"))?;
     let free = (map.get("orientation"))
         .map_or(Ok(false), |at| at.word(&[("keep", false), ("free", true)]))?;

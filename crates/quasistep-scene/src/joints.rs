@@ -184,6 +184,13 @@ impl Settings {
         })
     }
 
+    /// Makes the joint one that follows its command, unless the settings say otherwise.
+    pub fn follow_command(&mut self) {
+        if self.stiffness.is_none() {
+            self.role.get_or_insert(RoleWord::Prescribed);
+        }
+    }
+
     /// Role and drive of a joint with these settings. `effort` and `drive` are given by the model
     /// file. Joints held by Cartesian springs may have no stiffness of their own.
     pub fn role(

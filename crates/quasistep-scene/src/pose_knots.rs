@@ -3,6 +3,10 @@
 use crate::document::{At, pose};
 use quasistep_formats::SceneError;
 use quasistep_math::{Pose, Quat, Vec3};
+use std::path::Path;
+
+/// Largest error of the length of a quaternion in a file: that of four digits.
+const UNIT: f64 = 1e-3;
 
 /// Knots of `knots: [[t, {xyz, rpy}], …]`. Parts that a knot leaves out are those of the knot
 /// before.
@@ -47,7 +51,11 @@ impl Timing {
 }
 
 impl<'a> PoseKnots<'a> {
-    pub fn read(at: &At<'a>) -> Result<Self, SceneError> {
+    /// Reads knots, or a map that names the file which has them; paths start at `dir`.
+    pub fn read(at: &At<'a>, dir: &Path) -> Result<Self, SceneError> {
+        if !at.is_list() {
+            return Self::from_file(at, dir);
+        }
         let mut knots: Vec<Knot<'a>> = Vec::new();
         for item in at.list()? {
             let parts = item.list()?;
@@ -77,6 +85,40 @@ impl<'a> PoseKnots<'a> {
             return Err(at.error("no knots were seen; give at least one"));
         }
         Ok(Self { knots })
+    }
+
+    /// Reads `{file, t, columns}`: positions x, y, z, in m, and unit quaternions w, x, y, z if seven
+    /// columns are named.
+    fn from_file(at: &At<'a>, dir: &Path) -> Result<Self, SceneError> {
+        let map = at.map(&["file", "t", "columns"])?;
+        let (t, columns) = crate::curves::table(&map, dir)?;
+        let columns_at = map.need("columns")?;
+        if ![3, 7].contains(&columns.len()) {
+            return Err(columns_at.error(format!(
+                "{} columns were seen; give three, x, y and z, or seven: also the quaternion's w, x, y, z",
+                columns.len()
+            )));
+        }
+        let knot = |k: usize| {
+            let x = |column: usize| columns[column][k];
+            let rotation = (columns.len() == 7).then(|| {
+                let q = [x(3), x(4), x(5), x(6)];
+                let norm = q.iter().map(|c| c * c).sum::<f64>().sqrt();
+                let unit = Quat::try_normalize(q).filter(|_| (norm - 1.0).abs() <= UNIT);
+                unit.ok_or_else(|| {
+                    columns_at.error(format!(
+                        "a quaternion of length {norm} was seen at t = {} s; it must be 1",
+                        t[k]
+                    ))
+                })
+            });
+            let xyz = Some(Vec3::new(x(0), x(1), x(2)));
+            Ok(Knot { t: t[k], xyz, rotation: rotation.transpose()?, at: at.clone() })
+        };
+        if let Some(k) = (1..t.len()).find(|k| t[*k] <= t[k - 1]) {
+            return Err(at.error(format!("time {} follows {}; times must ascend", t[k], t[k - 1])));
+        }
+        Ok(Self { knots: (0..t.len()).map(knot).collect::<Result<_, SceneError>>()? })
     }
 
     /// Place of a knot, for errors.

@@ -3,6 +3,7 @@
 use crate::assembly::{Assembly, Defaults, NewBody};
 use crate::collision_mesh::Shapings;
 use crate::collisions::{Instance, SelfCollision};
+use crate::curve::Curve;
 use crate::document::{At, Map, is_later_replica, pose};
 use crate::drawn_mesh::{Looks, Notes};
 use crate::friction::{self, Given};
@@ -12,7 +13,9 @@ use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
 use crate::start_velocity::StartVelocity;
-use quasistep::{AdhesionPad, Constraint, ConstraintKind, DEFAULT_REACH, Sensor, SensorKind};
+use quasistep::{
+    AdhesionPad, Constraint, ConstraintKind, DEFAULT_REACH, Holds, Sensor, SensorKind, Switch,
+};
 use quasistep_formats::description::{
     Constraint as Loop, Description, ForceSensor, Geometry, Joint, Link,
 };
@@ -164,11 +167,22 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
         .never_touch
         .extend(robot.never_touch.iter().map(|pair| pair.map(|link| body_of_link[link])));
     let bodies = Bodies { of_link: &body_of_link, parent: entry.parent, base };
-    let constraints = robot.constraints.iter().map(|c| bodies.constraint(model, &robot, c));
-    assembly.constraints.extend(constraints);
+    add_constraints(assembly, model, &robot, &bodies);
     add_pads(assembly, model, &robot, &body_of_link);
     assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
     Ok(())
+}
+
+/// Adds the constraints of a description; those that are not active have a switch, which is off.
+fn add_constraints(assembly: &mut Assembly, model: &str, robot: &Description, bodies: &Bodies<'_>) {
+    for (k, given) in robot.constraints.iter().enumerate() {
+        let mut constraint = bodies.constraint(model, robot, given);
+        if robot.inactive.contains(&k) {
+            constraint.switch = Some(Switch { holds: Holds::Given, within: f64::INFINITY });
+        }
+        assembly.constraints.1.extend(constraint.switch.map(|_| Curve::Constant(0.0)));
+        assembly.constraints.0.push(constraint);
+    }
 }
 
 /// Adds the pads of a description, each with its command at the start.
@@ -225,7 +239,7 @@ impl Bodies<'_> {
                 (name, ConstraintKind::Coupling { terms, offset: *offset })
             }
         };
-        Constraint { name: format!("{model}.{name}"), kind }
+        Constraint { name: format!("{model}.{name}"), kind, switch: None }
     }
 }
 
@@ -345,6 +359,9 @@ fn hanging<'e, 'a>(
     // the limits of a follower are limits of its leader: what drops these drops those
     if mimic.is_some() && rules.of(&joint.name, true).limits == Limit::Drop {
         settings.limits = Limit::Drop;
+    }
+    if joint.prescribed {
+        settings.follow_command();
     }
     if settings.start.is_none() {
         settings.start.clone_from(&joint.start);

@@ -292,7 +292,7 @@ impl Scene {
         self.system.read_sensors(&self.sensors, step)
     }
 
-    /// Coordinates of joints and frames, and pads, that have a command and a drive force: index in `q_cmd`,
+    /// Coordinates of joints and frames, pads and switches, that have a command and a drive force: index in `q_cmd`,
     /// and index in the effort. Quaternions are left out: their four numbers share three torques.
     fn commanded_coordinates(&self) -> Vec<(usize, usize)> {
         let model = self.system.model();
@@ -302,6 +302,7 @@ impl Scene {
         let joints = joints.map(|joint| (joint.q.len(), joint.v.len()));
         let others = self.system.springs().map(|_| (7, 6));
         let others = others.chain(self.system.pads().iter().map(|_| (1, 1)));
+        let others = others.chain(self.system.switched().map(|_| (1, 1)));
         for (n_q, n_v) in joints.chain(others) {
             // positions follow the orientation, in `q` as in `v`
             let skip = if n_q == n_v { (0, 0) } else { (4, 3) };

@@ -146,7 +146,7 @@ impl Scene {
 
         let world = World::read(&map, dir, looks)?;
         let World {
-            system, q, v, told, motors, shares, mut sensors, extents, drawing, clouds, ..
+            system, q, v, told, motors, behind, mut sensors, extents, drawing, clouds, ..
         } = world;
         let World { mut warnings, notes, .. } = world;
         let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
@@ -167,8 +167,8 @@ impl Scene {
         let grid = Grid { h, n: n_steps(duration, h) };
         let of_models = |key: &str| map.get(key).map(|at| with_extents(at, &extents));
         let models = map.need("models")?;
-        let (told, motors, shares, params_of) = (&told, &motors, &shares, &params);
-        let of = Of { system: &system, q: &q, told, motors, shares, models, params: params_of };
+        let (told, motors, behind, params_of) = (&told, &motors, &behind, &params);
+        let of = Of { system: &system, q: &q, told, motors, behind, models, params: params_of };
         let commands = Commands::read(of_models("commands").as_ref(), &of, dir, &grid)?;
         let wrenches = read_wrenches(of_models("wrenches").as_ref(), &system, &grid)?;
         warnings.extend(outside_limits(&system, &q));
@@ -192,7 +192,7 @@ impl Scene {
             name: name.to_owned(),
             title: if title.is_empty() { name.to_owned() } else { title.to_owned() },
             system: Arc::new(system),
-            start: State { time: 0.0, q, v },
+            start: State { time: 0.0, q, v, attached: Vec::new() },
             params,
             duration,
             every,

@@ -4,6 +4,7 @@ use crate::adhesion;
 use crate::assembly::Assembly;
 use crate::cloud::CloudReport;
 use crate::collisions::Collisions;
+use crate::commands::Behind;
 use crate::constraints;
 use crate::document::{Map, with_extents};
 use crate::extents::Extents;
@@ -29,8 +30,8 @@ pub(crate) struct World {
     pub told: Vec<f64>,
     /// Motors given by the model files: body index and torque, in N or N·m.
     pub motors: Vec<(usize, f64)>,
-    /// Commands of pads without commands.
-    pub shares: Vec<f64>,
+    /// Commands of pads and switches without commands.
+    pub behind: Behind,
     /// Sensors given by the model files.
     pub sensors: Vec<Sensor>,
     /// Bounding boxes of bodies, which expressions of the scene may use.
@@ -70,7 +71,8 @@ impl World {
         let (pads, shares) = pads.into_iter().unzip();
         let model = assembly.builder.build().map_err(|e| models.error(e.to_string()))?;
         let mut q = start_of(&model, &assembly.start).map_err(|why| models.error(why))?;
-        constraints::read(map.get("constraints"), &model, &q, &mut constraints)?;
+        constraints::read(map.get("constraints"), &model, &q, &geoms, &mut constraints)?;
+        let (constraints, switches) = constraints;
         check_trees(&model, &constraints).map_err(|why| models.error(why))?;
         let pair = |a: usize, b: usize| (a.min(b), a.max(b));
         let collisions = Collisions {
@@ -101,7 +103,10 @@ impl World {
         .map_err(|e| models.error(e.to_string()))?;
 
         let at = map.get("constraints").unwrap_or(models);
-        constraints::close(&system, &mut q, (&mut notes, &mut warnings))
+        let at_start =
+            (!switches.is_empty()).then(|| constraints::at_start(&system, &q, &switches));
+        let closing = at_start.as_ref().unwrap_or(&system);
+        constraints::close(closing, &mut q, (&mut notes, &mut warnings))
             .map_err(|why| at.error(why))?;
         collisions.exclude_overlaps(&mut system, &q, &mut notes);
         let mut told = q.clone();
@@ -120,7 +125,7 @@ impl World {
             v,
             told,
             motors: assembly.motors,
-            shares,
+            behind: Behind { shares, switches },
             sensors: assembly.sensors,
             extents,
             drawing,

@@ -87,14 +87,9 @@ pub(crate) fn check(
     Ok(pads)
 }
 
-/// The commands of pads among those of a step.
-pub(crate) fn shares<'a>(pads: &[AdhesionPad], q_cmd: &'a [f64]) -> &'a [f64] {
-    &q_cmd[q_cmd.len() - pads.len()..]
-}
-
 /// Error if the command of a pad is outside its range.
-pub(crate) fn check_shares(pads: &[AdhesionPad], q_cmd: &[f64]) -> Result<(), StepError> {
-    let mut told = pads.iter().zip(shares(pads, q_cmd));
+pub(crate) fn check_shares(pads: &[AdhesionPad], shares: &[f64]) -> Result<(), StepError> {
+    let mut told = pads.iter().zip(shares);
     let Some((pad, share)) = told.find(|(_, share)| !AdhesionPad::is_share(**share)) else {
         return Ok(());
     };

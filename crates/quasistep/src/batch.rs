@@ -10,7 +10,7 @@
 use crate::error::StepError;
 use crate::params::StepParams;
 use crate::report::StepReport;
-use crate::state::{State, StepInput, WarmStart, Wrench};
+use crate::state::{Attached, State, StepInput, WarmStart, Wrench};
 use crate::system::System;
 use crate::taken::Taken;
 use crate::workspace::Workspace;
@@ -48,6 +48,10 @@ pub struct BatchInput<'a> {
     pub tau: &'a [f64],
     /// Warm start of each sample's first step, N of them; or empty for cold starts.
     pub warm: &'a [WarmStart],
+    /// What the switched constraints of each sample hold at the start, N lists, or one list for all,
+    /// or empty for nothing: see [`State::attached`]. A constraint that is on in the first step and
+    /// holds nothing attaches there.
+    pub attached: &'a [Vec<Option<Attached>>],
     /// Time between rows of commands, in s, > 0. Samples whose parameters have
     /// [`StepParams::sizes`] need it: a "step" of this batch is then the time of one row, which the
     /// sample covers in steps of its own sizes, see [`System::command_within`]. Others do not read
@@ -97,6 +101,8 @@ pub struct SampleOutcome {
     pub warm: WarmStart,
     /// Velocity after the last step, `n_v`; empty if the formulation does not carry velocity.
     pub v: Vec<f64>,
+    /// What the switched constraints hold after the last step: [`State::attached`].
+    pub attached: Vec<Option<Attached>>,
 }
 
 impl SampleOutcome {
@@ -246,6 +252,7 @@ impl System {
         one_of("wrenches", wrenches.len(), &[n_steps, 0])?;
         one_of("tau", tau.len(), &[n_steps * self.model.n_v(), 0])?;
         one_of("warm", warm.len(), &[n, 0])?;
+        one_of("attached", input.attached.len(), &[n, 1, 0])?;
         one_of("q_out", q_out, &[n * n_steps * n_q, n * n_q])
     }
 }
@@ -391,6 +398,7 @@ impl Sampler<'_> {
             time: input.time,
             q: own_part(input.q, index, n_q).to_vec(),
             v: own_part(input.v, index, system.model.n_v()).to_vec(),
+            attached: own_list(input.attached, index).to_vec(),
         };
         work.start_from(input.warm.get(index));
         work.set_rest(params.sizes.is_none());
@@ -435,7 +443,7 @@ impl Sampler<'_> {
         if keep.report && outcome.n_steps > 0 {
             outcome.report = Some(Box::new(work.report.clone()));
         }
-        outcome.v = state.v;
+        (outcome.v, outcome.attached) = (state.v, state.attached);
         if keep.warm {
             outcome.warm = work.warm_start();
         }
@@ -448,6 +456,11 @@ struct World<'a> {
     params: &'a StepParams,
     wrenches: &'a [Vec<Wrench>],
     tau: &'a [f64],
+}
+
+/// The list of sample `index` among one for each, one for all, or none.
+pub(crate) fn own_list<T>(all: &[Vec<T>], index: usize) -> &[T] {
+    all.get(if all.len() == 1 { 0 } else { index }).map_or(&[], Vec::as_slice)
 }
 
 /// The slice of sample `index` in an array with one part per sample, one part for all, or none.

@@ -90,6 +90,9 @@ impl System {
             report.effort.extend(w.to_array());
         }
         report.effort.extend(contacts.acting(&load.pulls));
+        for k in &self.switches {
+            report.effort.push(report.constraints[*k].size());
+        }
 
         for (dof, unbalanced) in balance.on_dofs.iter().enumerate() {
             let worst = if self.is_turn(dof) {

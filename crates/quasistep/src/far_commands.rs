@@ -12,7 +12,7 @@ impl System {
     /// digits.
     ///
     /// The bound is 1e12 times the size of the scene, in m, for translations, 1e12 rad for angles,
-    /// and infinite for parts of quaternions and for pads. The size of the scene is that of its largest shape,
+    /// and infinite for parts of quaternions, for pads and for switches. The size of the scene is that of its largest shape,
     /// without half-spaces, or of its longest link; 1 m without both.
     pub fn farthest_commands(&self) -> &[f64] {
         &self.farthest
@@ -37,7 +37,7 @@ impl System {
         for _ in &self.springs {
             farthest.extend([f64::INFINITY; 4].into_iter().chain([LOST_DIGITS * size; 3]));
         }
-        farthest.extend(self.pads.iter().map(|_| f64::INFINITY));
+        farthest.extend(std::iter::repeat_n(f64::INFINITY, self.n_behind()));
         farthest
     }
 }

@@ -2,6 +2,7 @@
 //! `constraint/mod.rs` describes their treatment in a step.
 
 use crate::error::SystemError;
+use crate::state::Attached;
 use quasistep_math::Vec3;
 use quasistep_model::{Frame, Kinematics, Model, WORLD};
 use std::ops::Range;
@@ -17,6 +18,30 @@ pub struct Constraint {
     pub name: String,
     /// Kind of the constraint, with its frames or joints.
     pub kind: ConstraintKind,
+    /// How the constraint is switched on and off. `None`: it always holds.
+    pub switch: Option<Switch>,
+}
+
+/// Switch of a [`Constraint`]. Its command is an entry of
+/// [`StepInput::q_cmd`](crate::StepInput::q_cmd): a step holds the constraint if that is above 0.5.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Switch {
+    /// What it holds.
+    pub holds: Holds,
+    /// Largest distance between the shapes of both bodies at which it attaches, in m, ≥ 0. With
+    /// `f64::INFINITY` it attaches at any distance.
+    pub within: f64,
+}
+
+/// What a switched constraint holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// What it finds at the start of the first step with it: the frame of A on body B, or the sum of
+    /// a coupling. The frame of B and the offset are not read.
+    Found,
+    /// Its frames or its offset. Steps recover their error, at most at
+    /// [`StepParams::max_recovery_speed`](crate::StepParams::max_recovery_speed).
+    Given,
 }
 
 /// Kinds of a [`Constraint`].
@@ -59,6 +84,22 @@ impl Constraint {
 }
 
 impl ConstraintKind {
+    /// The constraint that holds what was found.
+    pub(crate) fn holding(&self, what: &Attached) -> Self {
+        match (self, what) {
+            (Self::Connect { a, b }, Attached::Frame(X_BF)) => {
+                Self::Connect { a: *a, b: Frame { X_BF: *X_BF, ..*b } }
+            }
+            (Self::Weld { a, b }, Attached::Frame(X_BF)) => {
+                Self::Weld { a: *a, b: Frame { X_BF: *X_BF, ..*b } }
+            }
+            (Self::Coupling { terms, .. }, Attached::Sum(offset)) => {
+                Self::Coupling { terms: terms.clone(), offset: *offset }
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// Number of rows: 3, 6 or 1.
     pub fn n_rows(&self) -> usize {
         match self {
@@ -151,6 +192,15 @@ impl Held {
                 if terms.is_empty() {
                     return bad("no joint with a factor".into(), "at least one");
                 }
+            }
+        }
+        if let Some(Switch { within, .. }) = given.switch {
+            // written so that NaN fails
+            if !(within >= 0.0) {
+                return bad(format!("within {within}"), "it must be ≥ 0 m");
+            }
+            if within.is_finite() && matches!(given.kind, ConstraintKind::Coupling { .. }) {
+                return bad(format!("within {within}"), "a coupling has no distance");
             }
         }
         let n_rows = given.kind.n_rows();

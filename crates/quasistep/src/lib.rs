@@ -74,6 +74,7 @@ mod statics;
 mod step;
 mod substeps;
 mod sweep;
+mod switch;
 mod system;
 mod taken;
 mod tally;
@@ -99,7 +100,7 @@ pub use derivatives::{
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation, FrictionLaw, Motion};
 pub use friction::{Friction, FrictionAxes, FrictionException, PairFriction, Patch, Surface};
-pub use held::{Constraint, ConstraintKind};
+pub use held::{Constraint, ConstraintKind, Holds, Switch};
 pub use inverse_kinematics::{
     Follower, FrameTarget, IkAnswer, IkError, IkSettings, NotReached, Orientation, TooNear,
 };
@@ -120,11 +121,11 @@ pub use row::RowKey;
 pub use run_derivatives::{RunDerivatives, SystemChange};
 pub use sensors::{SensedStep, Sensor, SensorKind};
 pub use sizes::{SizeChoice, Sizes};
-pub use state::{Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
+pub use state::{Attached, Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use step::end_of_step;
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
 pub use taken::{Span, Taken};
-pub use tally::{Answers, Float, Spread, Tally, Unresolved, Worst};
+pub use tally::{Answers, Float, Spread, Tally, Turn, Turned, Unresolved, Worst};
 pub use timer::Stage;
 pub use workspace::Workspace;

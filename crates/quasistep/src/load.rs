@@ -1,6 +1,5 @@
 //! Applied forces, springs and commands of a step. All formulations share them.
 
-use crate::adhesion;
 use crate::cartesian::Pull;
 use crate::constraint::Reduction;
 use crate::contact::ContactRows;
@@ -141,7 +140,7 @@ impl Load {
     }
 
     fn set_pulls(&mut self, system: &System, q_cmd: &[f64]) {
-        let pads = system.pads.iter().zip(adhesion::shares(&system.pads, q_cmd));
+        let pads = system.pads.iter().zip(system.shares(q_cmd));
         self.pulls.clear();
         self.pulls.extend(pads.map(|(pad, share)| share * pad.pull));
         self.tau_unpulled.clear();

@@ -5,7 +5,7 @@ use crate::held::{Constraint, ConstraintKind, Held};
 use crate::report::{BodyDrag, ContactReport, JointForce, SupportForce};
 use crate::row::RowKey;
 use crate::state::WarmRow;
-use crate::system::{Geom, System};
+use crate::system::{Geom, SetSwitches, System};
 use quasistep_model::{Frame, Model};
 
 /// For each index in a part, the index in the whole system. All lists are ascending.
@@ -114,6 +114,7 @@ impl System {
     /// The system of the bodies that `keeps` marks, and where its parts are in this one. The bodies
     /// include the world and, with one body, all that joints and constraints connect with it.
     pub(crate) fn part(&self, keeps: &[bool]) -> (Self, Places) {
+        let at = |k: usize| self.set.as_ref().map_or(k, |set| set.at[k]);
         let model = self.model.part(keeps);
         let bodies = kept(keeps.iter().copied());
         let own = |body: usize| bodies.binary_search(&body).ok();
@@ -134,7 +135,9 @@ impl System {
         let frames = self.springs.iter().map(|spring| (keeps[spring.given.frame.body], 7, 6));
         let stay = |pad: &AdhesionPad| pad.geoms.iter().any(|geom| keeps[self.geoms[*geom].body]);
         let pads = self.pads.iter().map(|pad| (stay(pad), 1, 1));
-        for (stays, n_q, n_v) in joints.chain(frames).chain(pads) {
+        let here = |k: &usize| constraints.iter().position(|own| at(*own) == *k);
+        let switches = self.switches.iter().map(|k| (here(k).is_some(), 1, 1));
+        for (stays, n_q, n_v) in joints.chain(frames).chain(pads).chain(switches) {
             if stays {
                 places.q_cmd.extend(at_q..at_q + n_q);
                 places.v_cmd.extend(at_v..at_v + n_v);
@@ -169,11 +172,10 @@ impl System {
                 .pads
                 .iter()
                 .filter(|pad| stay(pad))
-                .map(|pad| {
-                    let own = pad.geoms.iter().filter_map(|geom| geoms.binary_search(geom).ok());
-                    AdhesionPad { geoms: own.collect(), ..pad.clone() }
-                })
+                .map(|pad| of_geoms(pad, &geoms))
                 .collect(),
+            switches: self.switches.iter().filter_map(here).collect(),
+            set: self.set.as_ref().map(|_| SetSwitches::all(constraints.len())),
             n_cmd: places.q_cmd.len(),
             n_cmd_v: places.v_cmd.len(),
             variable_of_dof: Vec::new(),
@@ -190,7 +192,8 @@ impl System {
             planes: Vec::new(),
             model,
         };
-        (places.bodies, places.geoms, places.constraints) = (bodies, geoms, constraints);
+        (places.bodies, places.geoms) = (bodies, geoms);
+        places.constraints = constraints.into_iter().map(at).collect();
         part.lay_out();
         (part, places)
     }
@@ -198,6 +201,12 @@ impl System {
 
 fn of_part(geom: &Geom, own: impl Fn(usize) -> Option<usize>) -> Geom {
     Geom { body: own(geom.body).expect("a shape stays with its body"), ..geom.clone() }
+}
+
+/// A pad in terms of the shapes of a part.
+fn of_geoms(pad: &AdhesionPad, geoms: &[usize]) -> AdhesionPad {
+    let own = pad.geoms.iter().filter_map(|geom| geoms.binary_search(geom).ok());
+    AdhesionPad { geoms: own.collect(), ..pad.clone() }
 }
 
 /// The constraints of a part, in terms of its bodies.
@@ -211,7 +220,7 @@ fn constraints_of(
     let frame = |frame: &Frame| Frame { body: own(frame.body), ..*frame };
     let mut all: Vec<Held> = Vec::with_capacity(list.len());
     for k in list {
-        let Constraint { name, kind } = &system.constraints[*k].given;
+        let Constraint { name, kind, switch } = &system.constraints[*k].given;
         let kind = match kind {
             ConstraintKind::Connect { a, b } => {
                 ConstraintKind::Connect { a: frame(a), b: frame(b) }
@@ -223,7 +232,8 @@ fn constraints_of(
             },
         };
         let first = all.last().map_or(0, |last| last.rows.end);
-        let held = Held::new(Constraint { name: name.clone(), kind }, model, first);
+        let held =
+            Held::new(Constraint { name: name.clone(), kind, switch: *switch }, model, first);
         all.push(held.expect("the whole system has this constraint"));
     }
     all

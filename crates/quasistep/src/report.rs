@@ -173,6 +173,11 @@ pub struct SupportForce {
 /// Force and error of a constraint, in the order of [`System::constraints`](crate::System::constraints).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConstraintReport {
+    /// False for a constraint that is switched off: it has no force, and its error is not measured.
+    pub on: bool,
+    /// True for a constraint that its command switches on, but whose bodies are farther apart than
+    /// [`Switch::within`](crate::Switch::within): it stays off.
+    pub missed: bool,
     /// Point at which the force acts on both bodies, in m: the origin of B's frame at the start of
     /// the step. Zero for a coupling.
     pub p_W: Vec3,
@@ -192,6 +197,11 @@ pub struct ConstraintReport {
 }
 
 impl ConstraintReport {
+    /// Size of the force, in N, or of the multiplier of a coupling.
+    pub(crate) fn size(&self) -> f64 {
+        self.force_W.norm().max(self.multiplier.abs())
+    }
+
     /// Largest force or torque of the constraint, in N or N·m.
     pub(crate) fn largest_force(&self) -> f64 {
         self.force_W.norm().max(self.torque_W.norm()).max(self.multiplier.abs())
@@ -266,6 +276,8 @@ pub struct StepReport {
     /// the force that a prescribed motion requires. Then, for each
     /// [`CartesianSpring`](crate::CartesianSpring), torque and force on its frame at the frame's
     /// origin, in W. Then, for each [`AdhesionPad`](crate::AdhesionPad), the pull of all its contact points, in N.
+    /// Then, for each constraint with a [`Switch`](crate::Switch), the size of its force, in N, or of a
+    /// coupling's multiplier.
     pub effort: Vec<f64>,
     /// Actuated dofs whose spring force is at its effort limit.
     pub saturated: Vec<u32>,

@@ -12,7 +12,7 @@
 //! built with a slightly smaller and a slightly larger value. Their difference gives changes of
 //! mass, stiffness, friction, …, which are inputs of [`Derivatives::jvp`].
 
-use crate::batch::{BatchInput, own_part, spread};
+use crate::batch::{BatchInput, own_list, own_part, spread};
 use crate::derivatives::{DerivativeError, Derivatives, InputChange, Mode, OutputChange};
 use crate::error::StepError;
 use crate::friction::Friction;
@@ -217,6 +217,7 @@ impl System {
         let q_cmd = own_part(input.q_cmd, index, input.n_steps * n_cmd);
         let v_cmd = own_part(input.v_cmd, index, input.n_steps * n_rate);
         let mut state = State::at_rest(input.time, own_part(input.q, index, n_q).to_vec());
+        state.attached = own_list(input.attached, index).to_vec();
         let carried = params.formulation.carries_velocity();
         if carried {
             state.v = own_part(input.v, index, n_v).to_vec();
@@ -298,6 +299,13 @@ impl Propagated<'_> {
         let Self { system, changes, derivatives, dx, out } = self;
         let carried = params.formulation.carries_velocity();
         system.differentiate(state, input, params, Mode::Exact, derivatives)?;
+        // what is found at a start that does not move does not move either
+        if dx.iter().any(|(dq, _)| dq.iter().any(|d| *d != 0.0)) {
+            derivatives.check_found(
+                "within the run, and holds what it finds there; begin the run where it attaches, or give it frames",
+            )?;
+        }
+        state.attached = derivatives.attached().to_vec();
         state.q.copy_from_slice(derivatives.q_next());
         if carried {
             state.v.clone_from(&derivatives.report().v);

@@ -455,7 +455,7 @@ impl Scan {
         })
     }
 
-    /// Forces the next update to compute everything, since `kin` belongs to another configuration.
+    /// Forces the next update to compute everything, since `kin` or the pairs belong to another one.
     pub fn forget(&mut self) {
         self.q.clear();
     }

@@ -1,5 +1,5 @@
 use crate::row::RowKey;
-use quasistep_math::Vec3;
+use quasistep_math::{Pose, Quat, Vec3};
 
 /// State of a simulation: all that must be saved to continue a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,12 +12,65 @@ pub struct State {
     /// carries it from step to step; empty means rest. Quasi-static steps start from rest and leave
     /// it empty.
     pub v: Vec<f64>,
+    /// What each [switched constraint](crate::Switch) holds, in the order of their commands; `None`
+    /// while it is off. Empty means that all are off.
+    pub attached: Vec<Option<Attached>>,
+}
+
+/// What a [switched constraint](crate::Switch) holds while it is on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Attached {
+    /// Pose of the held frame in body B.
+    Frame(Pose),
+    /// Sum of a coupling, in its unit.
+    Sum(f64),
+}
+
+impl Attached {
+    /// Length of [`to_numbers`](Self::to_numbers).
+    pub const N: usize = 8;
+
+    /// Numbers in files and arrays: 1 and the pose (unit quaternion w, x, y, z, position in m), or 1
+    /// and the sum. All are 0 if nothing is attached.
+    pub fn to_numbers(attached: Option<Self>) -> [f64; Self::N] {
+        let mut all = [0.0; Self::N];
+        match attached {
+            None => return all,
+            Some(Self::Frame(X)) => {
+                all[1..5].copy_from_slice(&X.rotation.to_array());
+                all[5..].copy_from_slice(&X.translation.to_array());
+            }
+            Some(Self::Sum(sum)) => all[1] = sum,
+        }
+        all[0] = 1.0;
+        all
+    }
+
+    /// Reads [`to_numbers`](Self::to_numbers) of a coupling or of another constraint. `None` if the
+    /// numbers are not of that kind.
+    #[allow(clippy::option_option)] // nothing attached, or not readable
+    pub fn from_numbers(all: &[f64; Self::N], is_coupling: bool) -> Option<Option<Self>> {
+        const UNIT: f64 = 1e-6;
+        let &[on, w, x, y, z, a, b, c] = all;
+        if on == 0.0 {
+            return Some(None);
+        }
+        let norm = (w * w + x * x + y * y + z * z).sqrt();
+        let finite = all.iter().all(|x| x.is_finite());
+        match (on == 1.0 && finite, is_coupling) {
+            (true, true) => Some(Some(Self::Sum(w))),
+            (true, false) if (norm - 1.0).abs() <= UNIT => {
+                Some(Some(Self::Frame(Pose::new(Quat::new(w, x, y, z), Vec3::new(a, b, c)))))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl State {
     /// State at `time` (s) with configuration `q` and zero velocity.
     pub fn at_rest(time: f64, q: Vec<f64>) -> Self {
-        Self { time, q, v: Vec::new() }
+        Self { time, q, v: Vec::new(), attached: Vec::new() }
     }
 }
 
@@ -28,11 +81,11 @@ pub struct StepInput {
     /// quaternions. First the `q` entries of all commanded (actuated or prescribed) joints, in body
     /// order. Then the pose of each [`CartesianSpring`](crate::CartesianSpring) in W (unit
     /// quaternion w, x, y, z, position). Then, for each [`AdhesionPad`](crate::AdhesionPad), the share of its pull, 0
-    /// to 1.
+    /// to 1. Then, for each constraint with a [`Switch`](crate::Switch), a number above 0.5 if it is on.
     pub q_cmd: Vec<f64>,
     /// Rates of the command, length [`System::n_cmd_v`](crate::System::n_cmd_v), in m/s or rad/s;
     /// empty means zero. First the rates of the commanded joints' dofs, then (angular velocity,
-    /// velocity) of each spring's pose, then one number for each pad, which is not read.
+    /// velocity) of each spring's pose, then one number for each pad and switch, which is not read.
     ///
     /// Read only by damping on the command error (rate at the end of the step), by
     /// [`Integration::Midpoint`](crate::Integration::Midpoint) (mean rate over the step; zero means

@@ -109,6 +109,7 @@ impl System {
             self.step_with(&mut moving, input, params, work)?;
             if began_slow && fastest(work).1 <= rule.speed {
                 state.q = moving.q;
+                state.attached = moving.attached;
                 state.v.clear();
                 return Ok(&work.report);
             }

@@ -76,6 +76,13 @@ impl System {
         params: &StepParams,
         work: &'w mut Workspace,
     ) -> Result<&'w StepReport, StepError> {
+        if self.is_open() {
+            let set = self.set_switches(state, input, work)?;
+            set.advance(state, input, params, work)?;
+            state.attached.clone_from(work.attached());
+            self.report_missed(input.q_cmd, work);
+            return Ok(&work.report);
+        }
         match work.rest.take_if(|_| work.warm.last_step.is_some()) {
             None => self.advance_all(state, input, params, work)?,
             Some(mut rest) => {
@@ -198,7 +205,7 @@ impl System {
         work.load.reduction.update(self, at, &work.load.v_known, params)?;
         let found = (place == Where::Middle).then_some(work.report.v.as_slice());
         let commands = [input.q_cmd, input.v_cmd];
-        let commands = commands.map(|all| &all[..all.len().saturating_sub(self.pads.len())]);
+        let commands = commands.map(|all| &all[..all.len().saturating_sub(self.n_behind())]);
         let (commands, kins) = ((commands[0], commands[1]), (&work.scan.kin, kin));
         let springs = &mut work.load.cartesian;
         cartesian::springs_at(&self.springs, &self.model, commands, params, kins, found, springs)?;
@@ -315,6 +322,9 @@ impl System {
         if !state.v.is_empty() {
             length("v", state.v.len(), self.model.n_v())?;
         }
+        if !state.attached.is_empty() {
+            length("attached", state.attached.len(), self.switches.len())?;
+        }
         length("q_cmd", input.q_cmd.len(), self.n_cmd())?;
         if !input.v_cmd.is_empty() {
             length("v_cmd", input.v_cmd.len(), self.n_cmd_v())?;
@@ -350,7 +360,7 @@ impl System {
             );
             return Err(StepError::Value { what: "q_cmd".into(), why });
         }
-        adhesion::check_shares(&self.pads, input.q_cmd)?;
+        adhesion::check_shares(&self.pads, self.shares(input.q_cmd))?;
         for wrench in input.wrenches {
             if wrench.body >= self.model.n_bodies() {
                 return Err(StepError::Value {

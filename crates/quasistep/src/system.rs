@@ -5,6 +5,7 @@ use crate::cartesian::{CartesianSpring, SpringOfFrame};
 use crate::error::SystemError;
 use crate::friction::{Friction, FrictionException, FrictionTable, PairFriction, Surface};
 use crate::held::{self, Constraint, Group, Held};
+use crate::report::ConstraintReport;
 use quasistep_geometry::{Aabb, BroadPhase, NarrowPhase, Shape};
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{JointKind, Model, WORLD};
@@ -122,6 +123,31 @@ impl GeomSize {
     }
 }
 
+/// Constraints of a copy of a system whose switches are set.
+#[derive(Clone, Debug)]
+pub(crate) struct SetSwitches {
+    /// Index in the original of each constraint of the copy, ascending.
+    pub at: Vec<usize>,
+    /// Number of constraints of the original.
+    pub n: usize,
+}
+
+impl SetSwitches {
+    /// A copy with all of `n` constraints.
+    pub fn all(n: usize) -> Self {
+        Self { at: (0..n).collect(), n }
+    }
+
+    /// Puts reports of the copy's constraints in their places among those of the original. The others
+    /// are off.
+    pub fn spread(&self, reports: &mut Vec<ConstraintReport>) {
+        reports.resize(self.n, ConstraintReport::default());
+        for (k, at) in self.at.iter().enumerate().rev() {
+            reports.swap(k, *at);
+        }
+    }
+}
+
 /// A system that can be stepped: immutable, shared between threads.
 #[derive(Clone, Debug)]
 pub struct System {
@@ -143,6 +169,11 @@ pub struct System {
     /// Groups of constraints that share variables.
     pub(crate) constraint_groups: Vec<Group>,
     pub(crate) pads: Vec<AdhesionPad>,
+    /// Constraints with a switch, ascending, in the order of their commands. In a copy with set
+    /// switches these are constraints of the original.
+    pub(crate) switches: Vec<usize>,
+    /// For a copy whose switches are set: see `switch.rs`.
+    pub(crate) set: Option<SetSwitches>,
     pub(crate) n_cmd: usize,
     pub(crate) n_cmd_v: usize,
     /// Column of the step's program for each dof; `None` for prescribed dofs.
@@ -209,14 +240,12 @@ impl System {
 
         let commanded: Vec<usize> = (1..n_bodies).filter(|&i| roles[i] != Role::Passive).collect();
         let joints = || commanded.iter().map(|&i| model.body(i));
-        let n_cmd = joints().map(|b| b.q.len()).sum::<usize>() + 7 * springs.len() + pads.len();
-        let n_cmd_v = joints().map(|b| b.v.len()).sum::<usize>() + 6 * springs.len() + pads.len();
-        let mut body_of_dof = vec![WORLD; model.n_v()];
-        for body in 1..n_bodies {
-            for dof in model.body(body).v.clone() {
-                body_of_dof[dof] = body;
-            }
-        }
+        let is_switched = |k: &usize| constraints[*k].given.switch.is_some();
+        let switches: Vec<usize> = (0..constraints.len()).filter(is_switched).collect();
+        let behind = pads.len() + switches.len();
+        let n_cmd = joints().map(|b| b.q.len()).sum::<usize>() + 7 * springs.len() + behind;
+        let n_cmd_v = joints().map(|b| b.v.len()).sum::<usize>() + 6 * springs.len() + behind;
+        let body_of_dof = owners(&model);
         let sizes = GeomSize::of_all(&geoms, n_bodies);
         let moves_with = groups(&model, &geoms);
         let mut system = Self {
@@ -233,6 +262,8 @@ impl System {
             springs,
             constraints,
             constraint_groups: Vec::new(),
+            switches,
+            set: None,
             n_cmd,
             n_cmd_v,
             variable_of_dof: Vec::new(),
@@ -371,7 +402,8 @@ impl System {
     }
 
     /// Command under which the configuration `q` has no command error: coordinates of commanded
-    /// joints, then poses of frames with a spring, and 1 for each pad, which then pulls.
+    /// joints, then poses of frames with a spring, 1 for each pad, which then pulls, and 0 for each switch,
+    /// which is then off.
     ///
     /// # Panics
     ///
@@ -389,12 +421,29 @@ impl System {
             }
         }
         command.extend(self.pads.iter().map(|_| 1.0));
+        command.extend(self.switches.iter().map(|_| 0.0));
         command
     }
 
-    /// Pads, in the order of their commands at the end of `q_cmd`.
+    /// Pads, in the order of their commands in `q_cmd`, which stand before those of switches.
     pub fn pads(&self) -> &[AdhesionPad] {
         &self.pads
+    }
+
+    /// Constraints with a [`Switch`](crate::Switch), in the order of their commands at the end of
+    /// `q_cmd`.
+    pub fn switched(&self) -> impl ExactSizeIterator<Item = &Constraint> {
+        self.switches.iter().map(|k| &self.constraints[*k].given)
+    }
+
+    /// Number of pads and switches, whose commands stand last.
+    pub(crate) fn n_behind(&self) -> usize {
+        self.pads.len() + self.switches.len()
+    }
+
+    /// The commands of pads among those of a step.
+    pub(crate) fn shares<'a>(&self, q_cmd: &'a [f64]) -> &'a [f64] {
+        &q_cmd[q_cmd.len() - self.n_behind()..][..self.pads.len()]
     }
 
     /// Closed loops and couplings, in the order of the report.
@@ -403,7 +452,7 @@ impl System {
     }
 
     /// Names in the order of `q_cmd`: coordinates, then for each spring its name with `.qw .qx .qy
-    /// .qz .x .y .z`, then pads.
+    /// .qz .x .y .z`, then pads, then switches.
     pub fn command_names(&self) -> Vec<String> {
         let names = self.model.coordinate_names();
         let own = |&body: &usize| names[self.model.body(body).q.clone()].iter().cloned();
@@ -412,7 +461,7 @@ impl System {
     }
 
     /// Names in the order of `v_cmd` and of the reported effort: dofs, then for each spring its
-    /// name with `.wx .wy .wz .vx .vy .vz`, then pads.
+    /// name with `.wx .wy .wz .vx .vy .vz`, then pads, then switches.
     pub fn effort_names(&self) -> Vec<String> {
         let names = self.model.dof_names();
         let own = |&body: &usize| names[self.model.body(body).v.clone()].iter().cloned();
@@ -422,7 +471,7 @@ impl System {
 
     /// Range of each spring's entries in `v_cmd`, in the effort and in tangent vectors of commands.
     pub(crate) fn rates_of_springs(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (n, end) = (self.springs.len(), self.n_cmd_v - self.pads.len());
+        let (n, end) = (self.springs.len(), self.n_cmd_v - self.n_behind());
         (0..n).map(move |k| end - 6 * (n - k)..end - 6 * (n - k - 1))
     }
 
@@ -432,7 +481,8 @@ impl System {
             suffixes.iter().map(|x| format!("{}{x}", s.name)).collect::<Vec<_>>()
         };
         let pads = self.pads.iter().map(|pad| pad.name.clone());
-        self.springs().flat_map(of_one).chain(pads)
+        let switches = self.switched().map(|switched| switched.name.clone());
+        self.springs().flat_map(of_one).chain(pads).chain(switches)
     }
 
     /// Bodies whose joint is actuated or prescribed, ascending: the order of `q_cmd`.
@@ -465,7 +515,7 @@ impl System {
     /// Three kinds of pairs are never tested: geoms that do not move against each other, geoms of
     /// two bodies connected by a joint, and geoms of bodies of one model instance that a joint
     /// connects through fixed joints of this instance. A [`Constraint`] between frames connects
-    /// bodies as a joint does. A free joint connects nothing, and the world does not count as a
+    /// bodies as a joint does; with a switch it does so while it is on, which is not considered here. A free joint connects nothing, and the world does not count as a
     /// neighbour.
     pub fn may_touch(&self, a: usize, b: usize) -> bool {
         self.may_touch[a.min(b) * self.geoms.len() + a.max(b)]
@@ -554,6 +604,15 @@ impl System {
     pub fn dof_names(&self) -> Vec<String> {
         self.model.dof_names()
     }
+}
+
+/// For each dof, the body whose joint owns it.
+fn owners(model: &Model) -> Vec<usize> {
+    let mut owners = vec![WORLD; model.n_v()];
+    for (index, body) in model.bodies().iter().enumerate() {
+        owners[body.v.clone()].fill(index);
+    }
+    owners
 }
 
 /// For each body, the outermost body of its tree. A mimic joint merges the trees of its two joints,
@@ -696,6 +755,30 @@ fn groups(model: &Model, geoms: &[Geom]) -> Vec<Option<u32>> {
     geoms.iter().map(group).collect()
 }
 
+/// For each body its link: welded bodies of one instance count as one.
+pub(crate) fn links(model: &Model, instances: &[u32]) -> Vec<usize> {
+    let mut link: Vec<usize> = (0..model.n_bodies()).collect();
+    for i in 1..model.n_bodies() {
+        let body = model.body(i);
+        let is_fixed = matches!(body.joint, JointKind::Fixed);
+        if is_fixed && instances[i] == instances[body.parent] && body.parent != WORLD {
+            link[i] = link[body.parent];
+        }
+    }
+    link
+}
+
+/// Pairs of links that constraints connect as a joint does.
+pub(crate) fn closed<'a>(
+    constraints: impl Iterator<Item = &'a Held>,
+    link: &[usize],
+) -> BTreeSet<[usize; 2]> {
+    let of_frames = constraints.filter_map(Held::frames);
+    let bodies = of_frames.map(|frames| frames.map(|frame| link[frame.body]));
+    let bodies = bodies.filter(|bodies| !bodies.contains(&WORLD));
+    bodies.map(|[a, b]| [a.min(b), a.max(b)]).collect()
+}
+
 /// Upper triangle over geoms: pairs that move against each other and that no joint connects.
 fn touchable(
     model: &Model,
@@ -706,15 +789,7 @@ fn touchable(
 ) -> Vec<bool> {
     let n_bodies = model.n_bodies();
     let weld = welds(model);
-    // welded bodies of one instance count as one link
-    let mut link: Vec<usize> = (0..n_bodies).collect();
-    for i in 1..n_bodies {
-        let body = model.body(i);
-        let is_fixed = matches!(body.joint, JointKind::Fixed);
-        if is_fixed && instances[i] == instances[body.parent] && body.parent != WORLD {
-            link[i] = link[body.parent];
-        }
-    }
+    let link = links(model, instances);
     let hangs_on = |child: usize, other: usize| {
         let body = model.body(child);
         child != WORLD
@@ -733,14 +808,8 @@ fn touchable(
             free[i] |= !model.body(leader).v.is_empty() && roles[leader] != Role::Prescribed;
         }
     }
-    // a constraint that closes a loop connects bodies as a joint does
-    let closed: BTreeSet<[usize; 2]> = constraints
-        .iter()
-        .filter_map(Held::frames)
-        .map(|frames| frames.map(|frame| link[frame.body]))
-        .filter(|bodies| !bodies.contains(&WORLD))
-        .map(|[a, b]| [a.min(b), a.max(b)])
-        .collect();
+    let always = constraints.iter().filter(|held| held.given.switch.is_none());
+    let closed = closed(always, &link);
     let n = geoms.len();
     let mut may_touch = vec![false; n * n];
     for i in 0..n {

@@ -41,6 +41,43 @@ pub struct Tally {
     saturated_steps: usize,
     drags: BTreeMap<u32, f64>,
     worst: Worst,
+    turned: Vec<Turned>,
+    /// Last state of each constraint.
+    constraints: Vec<Turn>,
+}
+
+/// What a switched constraint did in a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turned {
+    /// Time at the start of the step, in s.
+    pub time: f64,
+    /// Index of the constraint.
+    pub constraint: usize,
+    /// What it did.
+    pub turn: Turn,
+}
+
+/// A turn of a switched constraint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Turn {
+    /// It let go.
+    #[default]
+    Released,
+    /// It attached.
+    Attached,
+    /// It was switched on with nothing within its reach.
+    Missed,
+}
+
+impl Turn {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Released => "released",
+            Self::Attached => "attached",
+            Self::Missed => "found nothing within reach",
+        }
+    }
 }
 
 /// Number of steps with a unique solution, with several solutions, and without a decision.
@@ -168,6 +205,7 @@ impl Tally {
             let share = self.drags.entry(drag.body).or_default();
             *share = share.max(drag.share);
         }
+        self.see_constraints(report);
         let Certificate {
             force_balance,
             torque_balance,
@@ -189,6 +227,30 @@ impl Tally {
         w.constraint_error = errors.fold(w.constraint_error, f64::max);
         let first = self.steps == 1;
         w.true_distance = if first { true_distance } else { w.true_distance.min(true_distance) };
+    }
+
+    fn see_constraints(&mut self, report: &StepReport) {
+        self.constraints.resize(report.constraints.len(), Turn::Released);
+        let last = self.constraints.iter_mut().enumerate();
+        for ((constraint, last), now) in last.zip(&report.constraints) {
+            let turn = match (now.on, now.missed) {
+                (true, _) => Turn::Attached,
+                (false, true) => Turn::Missed,
+                (false, false) => Turn::Released,
+            };
+            // letting go of nothing is no event
+            let missed = (*last, turn) == (Turn::Missed, Turn::Released);
+            if std::mem::replace(last, turn) != turn && !missed {
+                let time = report.time - report.time_step;
+                self.turned.push(Turned { time, constraint, turn });
+            }
+        }
+    }
+
+    /// When constraints of the system attached and let go, in order. Those without a switch attach at
+    /// the start.
+    pub fn turned(&self) -> &[Turned] {
+        &self.turned
     }
 
     fn see_floats(&mut self, report: &StepReport) {

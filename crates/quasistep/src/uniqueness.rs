@@ -21,6 +21,9 @@ impl System {
     ///
     /// Costs some dense quadratic programs of the size of the step.
     pub fn uniqueness(&self, work: &Workspace) -> Option<Uniqueness> {
+        if let Some(set) = work.set.as_ref().filter(|_| self.is_open()) {
+            return set.system.uniqueness(work);
+        }
         self.ask_uniqueness(work).0
     }
 

@@ -12,8 +12,7 @@ use crate::params::StepParams;
 use crate::report::{ContactReport, StepMethod, StepReport};
 use crate::resting::Rest;
 use crate::scan::{Meeting, Scan};
-use crate::state::WarmRow;
-use crate::state::{Checkpoint, WarmStart};
+use crate::state::{Attached, Checkpoint, WarmRow, WarmStart};
 use crate::sweep::Sweep;
 use crate::system::System;
 use crate::taken::SizeWork;
@@ -22,6 +21,7 @@ use crate::trace::Trace;
 use quasistep_cone::{ConeProgram, Solution};
 use quasistep_friction::{CoulombSolution, FrictionProgram, Outcome};
 use quasistep_math::Pose;
+use std::sync::Arc;
 
 /// Point at which the friction of areas acts.
 #[derive(Debug, Default)]
@@ -125,6 +125,8 @@ pub struct Workspace {
     pub(crate) awake: Option<Box<Workspace>>,
     /// Copy of the system with springs in place of prescribed motion, made when first needed.
     pub(crate) compliant: Option<Box<Compliant>>,
+    /// Copy of the system with its switches set, in a system with switches.
+    pub(crate) set: Option<SetSystem>,
 }
 
 impl System {
@@ -163,6 +165,7 @@ impl System {
             rest: None,
             awake: None,
             compliant: None,
+            set: None,
         }
     }
 }
@@ -195,6 +198,25 @@ impl Workspace {
             (true, known) => self.rest = Some(known.unwrap_or_default()),
             (false, Some(mut rest)) => rest.wake(self),
             (false, None) => {}
+        }
+    }
+
+    /// What the switched constraints held in the last step.
+    pub(crate) fn attached(&self) -> &Vec<Option<Attached>> {
+        const NONE: &Vec<Option<Attached>> = &Vec::new();
+        self.set.as_ref().map_or(NONE, |set| &set.attached)
+    }
+
+    /// Makes the memory fit another system with the same model: nothing of the last step is kept but
+    /// its warm start.
+    pub(crate) fn change_system(&mut self) {
+        if let Some(mut rest) = self.rest.take() {
+            rest.wake(self);
+            self.rest = Some(Box::default());
+        }
+        (self.awake, self.compliant) = (None, None);
+        for scan in [&mut self.scan, &mut self.scan_next, &mut self.scan_mid] {
+            scan.forget();
         }
     }
 
@@ -310,6 +332,14 @@ fn keep(
             problem.keep(&convex.solution.z, &convex.solution.s, params.accuracy, rows);
         }
     }
+}
+
+/// Copy of a system in which switched constraints that are on hold what they hold, and the others
+/// are left out.
+#[derive(Clone, Debug)]
+pub(crate) struct SetSystem {
+    pub attached: Vec<Option<Attached>>,
+    pub system: Arc<System>,
 }
 
 /// Copy of a system with springs in place of prescribed motion.

@@ -18,6 +18,33 @@ fn a_warm_dynamic_step_allocates_nothing() {
     check(("step.motion", "dynamic"));
 }
 
+/// Switches cost a copy of the system where they turn, and nothing while what is attached is carried.
+#[test]
+fn a_step_with_something_attached_allocates_nothing() {
+    let scene = scene("tool_change", &[]);
+    let (system, params) = (&scene.system, &scene.params);
+    let mut work = system.create_workspace();
+    let mut input = StepInput::default();
+    let mut steps = 0;
+    // the first run grows the memory
+    for measured in [false, true] {
+        let mut state = scene.start.clone();
+        work.start_from(None);
+        while state.time < 2.7 {
+            scene.sample(quasistep::end_of_step(state.time, params.time_step), &mut input);
+            let before = counting::calls();
+            system.step_with(&mut state, &input, params, &mut work).unwrap();
+            // carried in the air, to the side and down
+            if measured && state.time > 1.5 {
+                assert_eq!(counting::calls() - before, 0, "{} s", state.time);
+                assert!(state.attached[0].is_some());
+                steps += 1;
+            }
+        }
+    }
+    assert!(steps > 50);
+}
+
 /// Steps all scenes with this setting, and counts what the calling thread allocates.
 fn check(way: (&str, &str)) {
     for name in SCENES {

@@ -18,7 +18,8 @@ fn robot() -> (Scene, StepParams) {
 
 /// One step from `x = (q, v)` under the forces `u`.
 fn step(scene: &Scene, params: &StepParams, x: &[f64], u: &[f64]) -> (Vec<f64>, StepReport) {
-    let mut state = State { time: 0.0, q: x[..2].to_vec(), v: x[2..].to_vec() };
+    let mut state =
+        State { time: 0.0, q: x[..2].to_vec(), v: x[2..].to_vec(), attached: Vec::new() };
     let input = StepInput { tau: u.to_vec(), ..StepInput::default() };
     let mut work = scene.system.create_workspace();
     let report = scene.system.step_with(&mut state, &input, params, &mut work).unwrap().clone();
@@ -122,7 +123,8 @@ fn a_prediction_has_the_springs_of_the_step() {
             let predicted =
                 predict(&scene.system, &seen, &about, &command, &[], &dynamics, (&[], &settings));
             let expected = roll(&predicted.unwrap().lcs, &x, &u);
-            let mut state = State { time: 0.0, q: x[..2].to_vec(), v: x[2..].to_vec() };
+            let mut state =
+                State { time: 0.0, q: x[..2].to_vec(), v: x[2..].to_vec(), attached: Vec::new() };
             let input = StepInput { q_cmd: command, tau: u.to_vec(), ..StepInput::default() };
             let mut work = scene.system.create_workspace();
             let report =

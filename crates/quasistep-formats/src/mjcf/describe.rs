@@ -156,9 +156,9 @@ impl<'w, 'a> Builder<'w, 'a> {
         };
         let positions = actuators.iter().filter(holds).count();
         let is_tied = |link: &usize| {
-            self.out.constraints.iter().any(|constraint| match constraint {
+            self.out.constraints.iter().enumerate().any(|(k, constraint)| match constraint {
                 Constraint::Connect { links, .. } | Constraint::Weld { links, .. } => {
-                    links.contains(&Some(*link))
+                    links.contains(&Some(*link)) && !self.out.inactive.contains(&k)
                 }
                 Constraint::Coupling { .. } => false,
             })
@@ -247,9 +247,12 @@ impl<'w, 'a> Builder<'w, 'a> {
         }
         let child = self.out.links.len();
         self.out.links.push(shown(&body.name));
-        let name = Self::free(&mut self.joints, &format!("{}_fixed", body.name));
-        let fixed = Joint::new(name, JointKind::Fixed, parent, child, X_PB);
-        self.out.joints.push(Joint { line: body.place.line, ..fixed });
+        let (kind, suffix) =
+            if body.mocap { (JointKind::Free, "") } else { (JointKind::Fixed, "_fixed") };
+        let name = Self::free(&mut self.joints, &format!("{}{suffix}", body.name));
+        let joint = Joint::new(name, kind, parent, child, X_PB);
+        let prescribed = body.mocap;
+        self.out.joints.push(Joint { line: body.place.line, prescribed, ..joint });
         self.joint_of.push(own);
         self.link_of.push(Some(child));
         self.fill(child, body);

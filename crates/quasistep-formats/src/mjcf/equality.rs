@@ -4,7 +4,7 @@ use super::describe::Builder;
 use super::read::Read;
 use super::sections::{Names, What};
 use super::tendon::Tendon;
-use super::told::{INACTIVE, Told};
+use super::told::{INACTIVE, OFF, Told};
 use super::tree::Element;
 use super::world::Scope;
 use crate::description::Constraint;
@@ -25,17 +25,24 @@ pub(super) fn add(
             Some(name) => scope.name(name),
             None => format!("{}_{k}", element.tag),
         };
-        if at.truth("active")? == Some(false) {
-            told.group(INACTIVE, &element.place, &name);
-            continue;
-        }
+        let off = at.truth("active")? == Some(false);
+        let own = name.clone();
         let constraint = match element.tag.as_str() {
-            "connect" => connect(builder, names, element, scope, name)?,
-            "weld" => weld(builder, names, element, scope, name)?,
-            "joint" => of_joints(builder, names, element, scope, name)?,
-            "tendon" => of_tendons(builder, names, tendons, element, scope, name)?,
+            "connect" => connect(builder, names, element, scope, own),
+            "weld" => weld(builder, names, element, scope, own),
+            "joint" => of_joints(builder, names, element, scope, own),
+            "tendon" => of_tendons(builder, names, tendons, element, scope, own),
             _ => continue,
         };
+        if off {
+            // what is off may be of a kind that is not read
+            told.group(if constraint.is_ok() { OFF } else { INACTIVE }, &element.place, &name);
+            if constraint.is_err() {
+                continue;
+            }
+            builder.out.inactive.push(builder.out.constraints.len());
+        }
+        let constraint = constraint?;
         builder.out.constraints.push(constraint);
     }
     Ok(())

@@ -18,7 +18,8 @@ pub(super) const CONES: Kind = ("joint", "range of a ball joint: left out");
 pub(super) const NO_MASS: Kind = ("body", "moments of inertia without mass: taken as frames");
 pub(super) const REPAIRED: Kind =
     ("body", "no rigid body has its moments of inertia: taken as the nearest possible ones");
-pub(super) const MOCAP: Kind = ("body", "mocap: it stays where the file puts it");
+pub(super) const MOCAP: Kind =
+    ("body", "mocap: it stays where the file puts it until a command of its joint moves it");
 pub(super) const NO_MATERIAL: Kind = ("geom", "its material is not in the file: grey");
 pub(super) const NOT_DRAWN: Kind =
     ("geom", "a height field or distance field that touches nothing: not drawn");
@@ -49,6 +50,8 @@ pub(super) const SCALED: Kind = (
     "its joint is told in rad or m; in MuJoCo the control is something else times that",
 );
 pub(super) const NO_JOINT: Kind = ("actuator", "acts on no hinge, slide or fixed tendon: left out");
+pub(super) const OFF: Kind =
+    ("equality", "active=\"false\": off until a command of `switch` turns it on");
 pub(super) const INACTIVE: Kind = ("equality", "active=\"false\": left out");
 pub(super) const ATTACHED_KEYS: Kind = ("key", "of an attached model: left out");
 pub(super) const OTHER_KEYS: Kind = ("key", "another keyframe than that of the start: left out");

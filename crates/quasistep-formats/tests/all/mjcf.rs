@@ -386,7 +386,9 @@ fn tendons_and_equalities_are_constraints() {
     close_number(tendon.start.as_ref().unwrap()[0], 0.5 * 30_f64.to_radians());
     // a tendon with one joint becomes part of that joint: −1 ≤ −2 q ≤ 0.5
     assert_eq!((joint(&d, "b").limits, joint(&d, "b").damping), (Some([-0.25, 0.5]), 12.0));
-    assert_eq!(d.constraints.len(), 6);
+    assert_eq!(d.constraints.len(), 7);
+    // the weld that is not active is there, and off
+    assert_eq!(d.inactive, [5]);
     let Constraint::Coupling { terms, offset, .. } = &d.constraints[0] else { panic!() };
     assert_eq!(
         (terms.as_slice(), *offset),
@@ -403,7 +405,9 @@ fn tendons_and_equalities_are_constraints() {
     let Constraint::Weld { name, links, poses } = &d.constraints[4] else { panic!() };
     assert_eq!((name.as_str(), links[1]), ("w", None));
     close(poses[0].translation, Vec3::new(1.0, 2.0, 3.0));
-    let Constraint::Coupling { terms, offset, .. } = &d.constraints[5] else { panic!() };
+    let Constraint::Weld { links, .. } = &d.constraints[5] else { panic!() };
+    assert_eq!(links.map(|l| d.links[l.unwrap()].name.as_str()), ["b", "c"]);
+    let Constraint::Coupling { terms, offset, .. } = &d.constraints[6] else { panic!() };
     assert_eq!(terms.as_slice(), [(at("a"), 1.0)]);
     close_number(*offset, 30_f64.to_radians());
 }

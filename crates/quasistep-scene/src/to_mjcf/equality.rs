@@ -54,6 +54,7 @@ pub(super) fn sections(system: &System) -> [Element; 2] {
                 own.numbers("polycoef", [*offset, 0.0, 0.0, 0.0, 0.0])
             }
         };
+        let own = if constraint.switch.is_some() { own.with("active", "false") } else { own };
         equality.children.push(own);
     }
     [tendons, equality]

@@ -34,6 +34,7 @@ mod source;
 mod start_velocity;
 mod supports;
 mod surfaces;
+mod switches;
 mod to_mjcf;
 mod tolerance;
 mod torques;

@@ -532,6 +532,9 @@ impl System {
     ) {
         report.constraints.clear();
         if self.constraints.is_empty() {
+            if let Some(set) = &self.set {
+                set.spread(&mut report.constraints);
+            }
             return;
         }
         let mut lambda = std::mem::take(&mut reduction.by_row);
@@ -548,6 +551,8 @@ impl System {
             let dependent = dependent.filter(|dependent| **dependent).count() as u32;
             let frames = held.frames().is_some();
             report.constraints.push(ConstraintReport {
+                on: true,
+                missed: false,
                 p_W: *p_W,
                 force_W: if frames { vec(0) } else { Vec3::ZERO },
                 torque_W: if held.turns() { vec(3) } else { Vec3::ZERO },
@@ -558,5 +563,8 @@ impl System {
             });
         }
         reduction.by_row = lambda;
+        if let Some(set) = &self.set {
+            set.spread(&mut report.constraints);
+        }
     }
 }

@@ -34,6 +34,8 @@ impl Derivatives {
         out: &mut OutputChange,
     ) -> Result<f64, DerivativeError> {
         self.check_ready()?;
+        let set = self.set_system();
+        let system = set.as_deref().unwrap_or(system);
         change.check(system, self.contacts.len())?;
         if self.parts.is_empty() {
             return self.own_jvp(system, change, impulses, out);
@@ -88,6 +90,8 @@ impl Derivatives {
         out: &mut InputChange,
     ) -> Result<(), DerivativeError> {
         self.check_ready()?;
+        let set = self.set_system();
+        let system = set.as_deref().unwrap_or(system);
         weights.check(system, self.contacts.len())?;
         if self.parts.is_empty() {
             return self.own_vjp(system, weights, &[], out);

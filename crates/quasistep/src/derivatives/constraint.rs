@@ -29,6 +29,8 @@ pub(super) struct ConstraintAt {
     pub error: [Vec3; 2],
     /// Share of the errors that is recovered, and the speed of bounded recovery.
     recovery: [f64; 2],
+    /// True if the error stays zero as the start moves.
+    found: bool,
     /// Impulse on B at its point, in N·s and N·m·s.
     pub force: Vec3,
     pub torque: Vec3,
@@ -68,7 +70,7 @@ impl Recovery {
 }
 
 impl ConstraintAt {
-    pub fn new(held: &Held, reduction: &Reduction, k: usize, mu: &[f64]) -> Self {
+    pub fn new(held: &Held, reduction: &Reduction, k: usize, mu: &[f64], found: bool) -> Self {
         let e = &reduction.errors[k];
         let error = [Vec3::new(e[0], e[1], e[2]), Vec3::new(e[3], e[4], e[5])];
         let vec = |at: usize| Vec3::new(mu[at], mu[at + 1], mu[at + 2]);
@@ -80,6 +82,7 @@ impl ConstraintAt {
             p: [p_B - error[0], p_B],
             error,
             recovery: reduction.recovery[k],
+            found,
             force: if frames.is_some() { vec(held.rows.start) } else { Vec3::ZERO },
             torque: if held.turns() { vec(held.rows.start + 3) } else { Vec3::ZERO },
             terms: held.terms().collect(),
@@ -87,6 +90,8 @@ impl ConstraintAt {
     }
 
     fn recoveries(&self, h: f64) -> [Recovery; 2] {
+        // an error that stays zero has nothing to recover
+        let h = if self.found { f64::INFINITY } else { h };
         [0, 1].map(|k| Recovery { error: self.error[k], share: self.recovery[k], h })
     }
 

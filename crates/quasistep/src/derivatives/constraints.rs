@@ -56,7 +56,7 @@ impl Derivatives {
         reduction.multipliers(&balance, &mut mu);
         let mut recovery = 0;
         for (k, held) in system.constraints.iter().enumerate() {
-            let at = ConstraintAt::new(held, reduction, k, &mu);
+            let at = ConstraintAt::new(held, reduction, k, &mu, self.found.contains(&k));
             for (error, bound) in at.error.iter().zip([most * self.time_step; 2]) {
                 recovery += u32::from((error.norm() / bound - 1.0).abs() <= TIE);
             }

@@ -102,7 +102,7 @@ impl Derivatives {
             for pulled in contacts.pulls_of(k) {
                 let (pad, share) = (pulled.pad as usize, h * pulled.share);
                 contact.pull += share * load.pulls[pad];
-                let cmd = system.n_cmd_v - system.pads.len() + pad;
+                let cmd = system.n_cmd_v - system.n_behind() + pad;
                 contact.pull_by.push((cmd, share * system.pads[pad].pull));
             }
             let loaded = contact.lambda[0] > TIE * largest;

@@ -124,6 +124,14 @@ pub enum DerivativeError {
         "no derivative of this step: constraints around loops contradict one another; take smaller steps before it"
     )]
     Torn,
+    /// A constraint attaches in the step, and holds what it finds at the step's start.
+    #[error("no derivative: constraint `{name}` attaches {what}")]
+    Attaches {
+        /// Name of the constraint.
+        name: String,
+        /// When, and what to do about it.
+        what: &'static str,
+    },
     /// A vector has the wrong length.
     #[error("`{what}` has {got} entries; it must have {want}")]
     Length {

@@ -54,6 +54,8 @@ impl Derivatives {
         mut of_q: StateRows<'_>,
         mut of_v: StateRows<'_>,
     ) -> Result<(), DerivativeError> {
+        let set = self.set_system();
+        let system = set.as_deref().unwrap_or(system);
         let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
         for rows in [&of_q, &of_v] {
             check_slice("by_q", rows.by_q, n_v * n_v)?;
@@ -118,6 +120,8 @@ impl Derivatives {
         by_q: &mut [f64],
         by_q_cmd: &mut [f64],
     ) -> Result<(), DerivativeError> {
+        let set = self.set_system();
+        let system = set.as_deref().unwrap_or(system);
         if !self.ready {
             return Err(DerivativeError::NotPrepared);
         }

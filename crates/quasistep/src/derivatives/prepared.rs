@@ -3,19 +3,21 @@
 use super::constraint::ConstraintAt;
 use super::contact::{ContactAt, FrameChange};
 use super::joined::{Joined, PlaceAt};
-use super::kinds::StepKinks;
+use super::kinds::{DerivativeError, StepKinks};
 use super::memory::Memory;
 use super::scale::ScaleAt;
 use crate::formulation::edges::WAYS;
 use crate::params::Rotations;
 use crate::report::StepReport;
+use crate::state::Attached;
 use crate::system::System;
-use crate::workspace::Workspace;
+use crate::workspace::{SetSystem, Workspace};
 use quasistep_cone::{ConeProgram, Relaxed, Sensitivity};
 use quasistep_geometry::ContactMotion;
 use quasistep_math::Vec3;
 use quasistep_model::{BodyVelocityForce, LoadAt, SpatialForce, Twist};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A value within this distance of a bound, relative to the larger of both, counts as at the bound.
 pub(super) const TIE: f64 = 1e-9;
@@ -79,6 +81,11 @@ pub struct Derivatives {
     pub(super) pressure: Option<Pressure>,
     /// Unused memory for the first program.
     pub(super) spare: Option<Box<Derivatives>>,
+    /// Copy of the system with its switches set, in a system with switches.
+    pub(super) set: Option<SetSystem>,
+    /// Constraints that hold what they found at the start of the step: their error stays zero as the
+    /// start moves.
+    pub(super) found: Vec<usize>,
 }
 
 /// The first program of a step with areas, and the dependence of the second on its loads.
@@ -288,6 +295,23 @@ impl Derivatives {
         self.bound
     }
 
+    /// What the switched constraints hold after the step: [`State::attached`](crate::State::attached).
+    pub fn attached(&self) -> &[Option<Attached>] {
+        self.set.as_ref().map_or(&[], |set| &set.attached)
+    }
+
+    /// The copy of the system with its switches set.
+    pub(super) fn set_system(&self) -> Option<Arc<System>> {
+        self.set.as_ref().map(|set| Arc::clone(&set.system))
+    }
+
+    /// Error if a constraint attaches in the step, of which `what` has no derivative.
+    pub(crate) fn check_found(&self, what: &'static str) -> Result<(), DerivativeError> {
+        let (Some(set), Some(k)) = (&self.set, self.found.first()) else { return Ok(()) };
+        let name = set.system.constraints[*k].given.name.clone();
+        Err(DerivativeError::Attaches { name, what })
+    }
+
     /// Number of contacts of the step.
     pub fn n_contacts(&self) -> usize {
         self.contacts.len()
@@ -348,6 +372,8 @@ impl System {
             matrices: Memory::new(self),
             pressure: None,
             spare: None,
+            set: None,
+            found: Vec::new(),
         }
     }
 }

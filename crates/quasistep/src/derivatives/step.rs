@@ -11,9 +11,10 @@ use crate::params::{Fallback, Integration, StepParams};
 use crate::state::{State, StepInput};
 use crate::step::Request;
 use crate::system::{Role, System};
-use crate::workspace::{Pressing, StartFrom, Workspace};
+use crate::workspace::{Pressing, SetSystem, StartFrom, Workspace};
 use quasistep_friction::CoulombSensitivity;
 use quasistep_model::Twist;
+use std::sync::Arc;
 
 impl System {
     /// Computes the step from `state`, which is unchanged, and prepares its derivatives in `out`.
@@ -33,6 +34,9 @@ impl System {
         mode: Mode,
         out: &mut Derivatives,
     ) -> Result<StepKinks, DerivativeError> {
+        if self.is_open() {
+            return self.differentiate_set(state, input, params, mode, out);
+        }
         out.ready = false;
         params.check_differentiable()?;
         self.check_surfaces()?;
@@ -54,11 +58,38 @@ impl System {
             let work = &mut out.work;
             work.scan_next.update(self, &work.q_next, params.contact_margin, &mut work.timer)?;
             if self.check_motion(params, work)?.first.is_some() {
+                out.check_found(
+                    "at the start of this step, which is taken in substeps; take a smaller one",
+                )?;
                 self.differentiate_parts(state, &drive, &exact, out)?;
             }
         }
         out.ready = true;
         Ok(out.kinks)
+    }
+
+    /// Differentiates the step of the copy of this system with its switches set.
+    fn differentiate_set(
+        &self,
+        state: &State,
+        input: &StepInput,
+        params: &StepParams,
+        mode: Mode,
+        out: &mut Derivatives,
+    ) -> Result<StepKinks, DerivativeError> {
+        out.ready = false;
+        self.check(state, &input.drive())?;
+        let attached = self.attach(state, &input.q_cmd);
+        if out.set.as_ref().is_none_or(|set| set.attached != attached) {
+            let system = Arc::new(self.with_attached(&attached));
+            let warm = out.work.warm.last_step.is_some();
+            *out = system.create_derivatives();
+            out.set_warm_start(warm);
+            out.set = Some(SetSystem { attached, system });
+        }
+        let Some(set) = out.set.clone() else { return Err(DerivativeError::NotPrepared) };
+        out.found = self.found_at_start(state, &set.attached);
+        set.system.differentiate(state, input, params, mode, out)
     }
 
     /// Derivatives of one motion, with rows for near pairs and for `work.meetings`.
@@ -78,6 +109,8 @@ impl System {
             let mut first = out.spare.take().unwrap_or_else(|| Box::new(self.create_derivatives()));
             out.collect(self, input, &used, mode);
             std::mem::swap(out, &mut *first);
+            std::mem::swap(&mut out.set, &mut first.set);
+            out.found.clone_from(&first.found);
             out.work.warm.last_step.clone_from(&first.work.warm.last_step);
             out.work.meetings.clone_from(&first.work.meetings);
             out.places.clone_from(&first.places);

@@ -56,7 +56,7 @@ fn machine(prescribed: bool) -> System {
     let sledge = world.body("sledge", WORLD, slide(Vec3::Y), 0.6, limited(30.0, 50.0));
     let other = world.body("other", WORLD, slide(Vec3::Y), 0.6, limited(200.0, 100.0));
     let at = |body: usize, p: [f64; 3]| Frame { body, X_BF: Pose::from_translation(p.into()) };
-    let name = |name: &str, kind| Constraint { name: name.into(), kind };
+    let name = |name: &str, kind| Constraint { name: name.into(), kind, switch: None };
     let terms = vec![(crank, 0.1), (sledge, 1.0)];
     let constraints = vec![
         name(
@@ -360,9 +360,9 @@ fn a_limited_drive_in_a_loop_is_told() {
     let a = world.body("a", WORLD, slide(Vec3::X), 1.0, drive(0.5));
     let b = world.body("b", WORLD, slide(Vec3::X), 1.0, drive(f64::INFINITY));
     let kind = ConstraintKind::Coupling { terms: vec![(a, 1.0), (b, -1.0)], offset: 0.0 };
-    let constraints = vec![Constraint { name: "pair".into(), kind }];
+    let constraints = vec![Constraint { name: "pair".into(), kind, switch: None }];
     let system = world.build_with(|def| SystemDef { constraints, ..def });
-    let state = State { time: 0.0, q: vec![0.0; 2], v: Vec::new() };
+    let state = State { time: 0.0, q: vec![0.0; 2], v: Vec::new(), attached: Vec::new() };
     let params = params(Cone::Pyramid(4));
     let mut d = system.create_derivatives();
     let mut told = |command: f64| {

@@ -19,11 +19,11 @@ fn at(body: usize, p: [f64; 3]) -> Frame {
 }
 
 fn connect(name: &str, a: Frame, b: Frame) -> Constraint {
-    Constraint { name: name.into(), kind: ConstraintKind::Connect { a, b } }
+    Constraint { name: name.into(), kind: ConstraintKind::Connect { a, b }, switch: None }
 }
 
 fn weld(name: &str, a: Frame, b: Frame) -> Constraint {
-    Constraint { name: name.into(), kind: ConstraintKind::Weld { a, b } }
+    Constraint { name: name.into(), kind: ConstraintKind::Weld { a, b }, switch: None }
 }
 
 fn with(constraints: Vec<Constraint>) -> impl FnOnce(SystemDef) -> SystemDef {
@@ -225,7 +225,7 @@ fn a_coupling_is_a_mimic_joint() {
         let terms = vec![(follower, 1.0), (driven, 2.0)];
         let kind = ConstraintKind::Coupling { terms, offset: 0.1 };
         if coupled {
-            world.build_with(with(vec![Constraint { name: "tie".into(), kind }]))
+            world.build_with(with(vec![Constraint { name: "tie".into(), kind, switch: None }]))
         } else {
             let mut def = world.def();
             def.model = mimic_of(&def.model, follower, driven, -2.0, 0.1);
@@ -330,7 +330,7 @@ fn what_depends_is_told_and_changes_nothing() {
         } else {
             let terms = vec![(second, 1.0), (first, -1.0)];
             let kind = ConstraintKind::Coupling { terms, offset: 0.0 };
-            all.push(Constraint { name: "along".into(), kind });
+            all.push(Constraint { name: "along".into(), kind, switch: None });
         }
         world.build_with(with(all))
     };
@@ -364,7 +364,7 @@ fn constraints_that_contradict_one_another_are_named() {
     let b = world.body("b", WORLD, slide(Vec3::X), 1.0, Role::Prescribed);
     let couple = |name: &str, offset: f64| {
         let kind = ConstraintKind::Coupling { terms: vec![(a, 1.0), (b, -1.0)], offset };
-        Constraint { name: name.into(), kind }
+        Constraint { name: name.into(), kind, switch: None }
     };
     let system = world.build_with(with(vec![couple("first", 0.0), couple("second", 0.1)]));
     let mut state = State::at_rest(0.0, vec![0.0, 0.0]);
@@ -389,6 +389,7 @@ fn prescribed_motion_must_agree_with_constraints() {
         all.push(Constraint {
             name: "stop".into(),
             kind: ConstraintKind::Coupling { terms, offset: -1.2 },
+            switch: None,
         });
         all
     });
@@ -439,7 +440,8 @@ fn coupled_drives_share_a_load_up_to_their_limits() {
     let a = world.body("a", WORLD, slide(Vec3::X), 1.0, actuator(100.0, 1.0, 5.0));
     let b = world.body("b", WORLD, slide(Vec3::X), 1.0, actuator(100.0, 1.0, 2.0));
     let kind = ConstraintKind::Coupling { terms: vec![(a, 1.0), (b, 2.0)], offset: 0.0 };
-    let system = world.build_with(with(vec![Constraint { name: "tie".into(), kind }]));
+    let system =
+        world.build_with(with(vec![Constraint { name: "tie".into(), kind, switch: None }]));
     for params in ways(0.05) {
         // the force acts on `a`; a + 2 b = 0, so F = K x + K x / 4, or F = K x + 2 N / 2 with b at
         // its limit
@@ -467,7 +469,8 @@ fn a_limited_drive_cannot_follow_two() {
         |name: &str| world.body(name, WORLD, slide(Vec3::X), 1.0, actuator(100.0, 1.0, 5.0));
     let terms = ["a", "b", "c"].map(|name| (drive(name), 1.0)).to_vec();
     let kind = ConstraintKind::Coupling { terms, offset: 0.0 };
-    let system = world.build_with(with(vec![Constraint { name: "tie".into(), kind }]));
+    let system =
+        world.build_with(with(vec![Constraint { name: "tie".into(), kind, switch: None }]));
     let mut state = State::at_rest(0.0, vec![0.0; 3]);
     let mut work = system.create_workspace();
     let error = system.step(&mut state, &[0.0; 3], &StepParams::default(), &mut work);
@@ -488,6 +491,7 @@ fn impossible_constraints_are_refused() {
     let coupling = |terms: Vec<(usize, f64)>| Constraint {
         name: "tie".into(),
         kind: ConstraintKind::Coupling { terms, offset: 0.0 },
+        switch: None,
     };
     for (constraint, word) in [
         (connect("tie", Frame::of_body(7), Frame::of_body(1)), "body 7"),

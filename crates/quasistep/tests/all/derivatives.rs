@@ -636,7 +636,7 @@ fn derivatives_of_motion_carry_its_momentum() {
     q.extend([0.6, 0.0, 0.8, 0.0, 0.3, 0.1, 5.0]);
     let v = vec![0.4, 1.5, -0.7, 2.0, 0.9, 3.0, -1.0, 2.0, 0.3, 0.2, -0.5];
     let input = StepInput { q_cmd: vec![0.2], ..StepInput::default() };
-    check_all(&system, &State { time: 0.0, q, v }, &input, &params);
+    check_all(&system, &State { time: 0.0, q, v, attached: Vec::new() }, &input, &params);
 
     let mut world = World::new();
     let floor = Surface { restitution: 0.6, ..Surface::sliding(0.3) };
@@ -647,7 +647,7 @@ fn derivatives_of_motion_carry_its_momentum() {
     let system = world.build();
     let q = vec![0.8, 0.6, 0.0, 0.0, 0.0, 0.0, 0.105];
     let v = vec![0.5, 0.2, -0.3, 1.0, 0.3, -2.0];
-    let mut state = State { time: 0.0, q, v };
+    let mut state = State { time: 0.0, q, v, attached: Vec::new() };
     check_all(&system, &state, &StepInput::default(), &params);
     let report =
         system.step(&mut state, &[], &params, &mut system.create_workspace()).unwrap().clone();

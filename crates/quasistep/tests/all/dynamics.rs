@@ -248,7 +248,7 @@ fn springs_and_dampers_are_implicit() {
         world.body("cart", WORLD, slide(Vec3::X), m, actuator(K, D, f64::INFINITY));
         let system = world.build();
         let (h, target) = (0.02, 0.3);
-        let mut state = State { time: 0.0, q: vec![-0.1], v: vec![1.5] };
+        let mut state = State { time: 0.0, q: vec![-0.1], v: vec![1.5], attached: Vec::new() };
         let (mut x, mut v) = (-0.1, 1.5);
         let mut work = system.create_workspace();
         for _ in 0..50 {
@@ -283,7 +283,7 @@ fn a_joint_limit_stops_a_cart() {
     let mut world = World::new();
     world.limited_body("cart", WORLD, slide(Vec3::X), 2.0, Role::Passive, Some([-1.0, 0.1]));
     let system = world.build();
-    let mut state = State { time: 0.0, q: vec![0.0], v: vec![3.0] };
+    let mut state = State { time: 0.0, q: vec![0.0], v: vec![3.0], attached: Vec::new() };
     let mut work = system.create_workspace();
     for _ in 0..20 {
         system.step(&mut state, &[], &dynamic(0.01), &mut work).unwrap();
@@ -467,7 +467,7 @@ fn a_dof_without_mass_is_quasi_static() {
     let body = world.body("pad", WORLD, slide(Vec3::X), 0.0, spring(1000.0));
     let system = world.build();
     let wrench = Wrench { body, p_B: Vec3::ZERO, force_W: Vec3::X * 5.0, torque_W: Vec3::ZERO };
-    let mut state = State { time: 0.0, q: vec![0.3], v: vec![7.0] };
+    let mut state = State { time: 0.0, q: vec![0.3], v: vec![7.0], attached: Vec::new() };
     let input = StepInput { q_cmd: vec![0.1], wrenches: vec![wrench], ..StepInput::default() };
     let mut work = system.create_workspace();
     system.step_with(&mut state, &input, &dynamic(0.01), &mut work).unwrap();
