@@ -19,6 +19,7 @@ mod meshes;
 mod mistakes;
 mod mjcf;
 mod motion;
+mod nets;
 mod nothing_ignored;
 mod overlaps;
 mod public_robots;

@@ -214,7 +214,9 @@ impl Reduction {
                 1.0
             }
         };
-        e.solve(uncertain, preference);
+        // rates of rotation count as speeds at the longest lever arm
+        let turns = |column: usize| lever > 0.0 && system.is_turn(group.dofs[column]);
+        e.solve(uncertain, |column| if turns(column) { 1.0 / lever } else { 1.0 }, preference);
 
         let mut torn = false;
         let unit_of = |row: usize| if lever > 0.0 && system.is_shift(row) { lever } else { 1.0 };
@@ -234,7 +236,7 @@ impl Reduction {
             };
             let prescribed = h * (e.Tr(local) - sum(&|row| self.wanted[row])).abs();
             let error = sum(&|row| self.errors[system.index_of(row)][system.place_of(row)]).abs();
-            let most = params.max_overlap * unit / lever.max(unit);
+            let most = params.max_overlap * if lever > 0.0 { unit / lever } else { 1.0 };
             // written so that NaN fails
             if !(prescribed <= square && error <= most) {
                 let part = e.T(local).iter().zip(rows).filter(|(t, _)| t.abs() > 1e-3);
