@@ -118,7 +118,7 @@ fn a_box_slides_over_a_level_field_as_over_one_box() {
 fn inclines_hold_what_friction_holds() {
     for (slope, slides) in [(0.45, false), (0.55, true)] {
         let angle = f64::atan(slope);
-        let z = 0.1 / angle.cos();
+        let z = 0.1 / angle.cos() + 0.03 * slope;
         let text = format!(
             "\
 format: 1
@@ -152,7 +152,7 @@ format: 1
 step: {{size: 0.01, duration: 1}}
 models:
   ground: {{joint: fixed, friction: 0.5, shape: {}}}
-  ball: {{mass: 3, friction: 0.5, pose: {{xyz: [0.01, 0.03, 0.11]}}, shape: {{sphere: {{radius: 0.1}}}}}}
+  ball: {{mass: 3, friction: 0.5, pose: {{xyz: [0, 0.03, 0.1087]}}, shape: {{sphere: {{radius: 0.1}}}}}}
 ",
         field(10, 1.0, |x, _| slope * x.abs()),
     );
@@ -160,7 +160,7 @@ models:
         for changes in
             [("step.friction", "exact"), ("step.friction", "convex"), ("step.motion", "dynamic")]
         {
-            let scene = parse(&text, &[("step.size", size), changes, ("step.relaxation", "step")]);
+            let scene = parse(&text, &[("step.size", size), changes]);
             let frame = end(&scene);
             let (sum, normal) = forces(&frame);
             let weight = 3.0 * 9.81;
@@ -175,7 +175,7 @@ models:
 }
 
 /// A box that slides down a roof of many cells, and across its foot onto level ground, moves as on
-/// two convex bodies of the same surface.
+/// two convex bodies of the same surface, within 1 % of its travel: at the foot it hits the ground.
 #[test]
 fn ridges_and_feet_of_slopes_are_those_of_convex_bodies() {
     let scene = |ground: &str| {
@@ -193,11 +193,14 @@ models:
     let roof = "shapes: [{points: [[-1, -2, 0], [1, -2, 0], [0, -2, 0.5], [-1, 2, 0], [1, 2, 0], [0, 2, 0.5]]}, \
                 {box: {size: [4, 4, 1]}, pose: {xyz: [0, 0, -0.5]}}]";
     for friction in ["exact", "convex"] {
-        let [own, want] = [own.as_str(), roof]
-            .map(|ground| end(&parse(&scene(ground), &[("step.friction", friction)])).q);
-        assert!(want[4] > 0.8, "it slid down: {want:?}");
-        for (a, b) in own.iter().zip(&want) {
-            assert!((a - b).abs() < 2e-3, "{friction}: {own:?} {want:?}");
+        for size in ["0.01", "0.001"] {
+            let changes = [("step.friction", friction), ("step.size", size)];
+            let [own, want] =
+                [own.as_str(), roof].map(|ground| end(&parse(&scene(ground), &changes)).q);
+            assert!(want[4] > 0.8, "it slid down: {want:?}");
+            for (a, b) in own.iter().zip(&want) {
+                assert!((a - b).abs() < 0.01 * want[4], "{changes:?}: {own:?} {want:?}");
+            }
         }
     }
 }
