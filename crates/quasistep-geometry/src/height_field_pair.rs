@@ -17,6 +17,7 @@ use crate::broad_phase::Aabb;
 use crate::distance::{ContactPoint, Distance, flip_point};
 use crate::height_field::{Ground, HeightField, Prism};
 use crate::motion::map::ContactMotion;
+use crate::motion::motion_alone;
 use crate::narrow_phase::NarrowPhase;
 use crate::patch::{FLAT, is_flat};
 use crate::polytope::Polytope;
@@ -251,7 +252,7 @@ impl NarrowPhase {
             let motion = around
                 .into_iter()
                 .find_map(|at| self.motion_over(&mut prism, pair, at, margin, &point));
-            let motion = motion.unwrap_or_else(|| self.motion_alone(pair, &point));
+            let motion = motion.unwrap_or_else(|| motion_alone(pair, &point));
             out.push(if flipped { motion.exchanged(given) } else { motion });
         }
         self.keep_prism(prism);

@@ -198,8 +198,7 @@ impl System {
             })
         };
         check_roles(&model, &roles, held)?;
-        check_bodies(&geoms, &instances, n_bodies)?;
-        check_grounds(&model, &geoms)?;
+        check_bodies(&geoms, &instances, &model)?;
         let n = geoms.len();
         for exception in &friction_exceptions {
             check_pair("friction exception", exception.pair, n)?;
@@ -606,7 +605,8 @@ fn bad(what: String, seen: String, rule: String) -> SystemError {
 type Rule<'a> = (&'static str, &'a [f64], fn(f64) -> bool, &'static str);
 
 /// Checks that each body has an instance, and that shapes are valid.
-fn check_bodies(geoms: &[Geom], instances: &[u32], n_bodies: usize) -> Result<(), SystemError> {
+fn check_bodies(geoms: &[Geom], instances: &[u32], model: &Model) -> Result<(), SystemError> {
+    let n_bodies = model.n_bodies();
     if instances.len() != n_bodies {
         let seen = format!("{} entries", instances.len());
         return Err(bad("instances".into(), seen, format!("one for each of {n_bodies} bodies")));
@@ -618,7 +618,7 @@ fn check_bodies(geoms: &[Geom], instances: &[u32], n_bodies: usize) -> Result<()
         }
         geom.shape.check().map_err(|e| bad(what(), e.to_string(), "give a valid shape".into()))?;
     }
-    Ok(())
+    check_grounds(model, geoms)
 }
 
 /// Checks that height fields are on bodies that cannot move.

@@ -77,19 +77,6 @@ impl NarrowPhase {
         }
     }
 
-    /// Derivatives of a point of a height field and another shape, from the features at its witness
-    /// points alone.
-    pub(crate) fn motion_alone(
-        &mut self,
-        pair: &Pair<'_, HeightField, Shape>,
-        point: &ContactPoint,
-    ) -> ContactMotion {
-        let &Pair { a: field, X_WA, b, X_WB } = pair;
-        let on_a = find::of_ground(field, X_WA, point.p_WCa, point.n_AB_W);
-        let on_b = find::feature(b, X_WB, point.p_WCb, -point.n_AB_W);
-        feature::motion(&on_a, &on_b, point)
-    }
-
     /// Derivatives of the patch of two shapes in canonical order; see
     /// [`contact_motions`](Self::contact_motions).
     fn motions_in_order(
@@ -231,6 +218,18 @@ impl NarrowPhase {
         patch::motion(&self.a, &self.b, point, &d_normal)
             .or_else(|| line::motion(&self.a, &self.b, point, of_lines, &d_normal))
     }
+}
+
+/// Derivatives of a point of a height field and another shape, from the features at its witness
+/// points alone.
+pub(crate) fn motion_alone(
+    pair: &Pair<'_, HeightField, Shape>,
+    point: &ContactPoint,
+) -> ContactMotion {
+    let &Pair { a: field, X_WA, b, X_WB } = pair;
+    let on_a = find::of_ground(field, X_WA, point.p_WCa, point.n_AB_W);
+    let on_b = find::feature(b, X_WB, point.p_WCb, -point.n_AB_W);
+    feature::motion(&on_a, &on_b, point)
 }
 
 /// True for a single point that an arbitrarily small motion moves to another feature of a shape.
