@@ -45,7 +45,7 @@ pub const CONTROLLED_SCENES: [&str; 4] =
 
 /// Names of scenes whose facts are tested as shipped and which no other suite runs. Steps with
 /// substeps have no derivative as a single program; scenes of hands and of two arms run too long.
-pub const FACTS_ONLY: [&str; 15] = [
+pub const FACTS_ONLY: [&str; 16] = [
     "fall",
     "grain",
     "nets",
@@ -55,6 +55,7 @@ pub const FACTS_ONLY: [&str; 15] = [
     "suction",
     "tool_change",
     "sensors",
+    "terrain",
     "tunnel",
     "bin_picking",
     "robots/allegro_ball",

@@ -14,6 +14,7 @@ mod derivatives;
 mod documentation;
 mod far_welds;
 mod frame_commands;
+mod height_fields;
 mod matrices;
 mod meshes;
 mod mistakes;

@@ -199,7 +199,9 @@ impl Reduction {
             let [shift, turn] = size(&self.errors[*k]);
             if lever > 0.0 && system.constraints[*k].frames().is_some() {
                 turned = turned.max(shift / lever).max(turn);
-                self.allowed[*k] = shift.max(params.max_overlap.min(MOST_TORN * lever));
+                if params.max_overlap < f64::INFINITY {
+                    self.allowed[*k] = shift.max(params.max_overlap.min(MOST_TORN * lever));
+                }
             }
         }
         let uncertain = (ROUNDING + ERRORS * turned).min(MOST_LOST);
