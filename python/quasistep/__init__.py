@@ -69,6 +69,7 @@ from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
 from .names import Names
 from .recorded import RecordedRun, read_run
+from .rollouts import RolloutGradients, Rollouts
 from .run import Run
 from .system import System
 
@@ -112,6 +113,8 @@ __all__ = [
     "QuasistepError",
     "Reached",
     "RecordedRun",
+    "RolloutGradients",
+    "Rollouts",
     "Run",
     "SLIP_SPEED_THRESHOLD",
     "SceneError",

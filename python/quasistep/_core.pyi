@@ -63,6 +63,8 @@ __all__ = [
     "prediction",
     "quaternion_of_matrix",
     "quaternion_of_rpy",
+    "rollout_gradients",
+    "rollouts",
     "run",
     "settle",
     "task",
@@ -397,6 +399,27 @@ def differentiate_batch(
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...
+def rollouts(
+    system: System,
+    q: ArrayLike,
+    velocity: ArrayLike | None,
+    u: ArrayLike,
+    v: ArrayLike | None,
+    n: int,
+    n_steps: int,
+    t: float,
+    h: float | None,
+    wrenches: Sequence[Wrench] | None,
+    params: StepParams | None,
+    kappa: float | None,
+    changes: Changes | None,
+    matrices: bool,
+    contacts: bool,
+    threads: int | None,
+) -> dict[str, Any]: ...
+def rollout_gradients(
+    by_x: ArrayLike, by_u: ArrayLike, by_parameters: ArrayLike, weights: ArrayLike, n: int, n_x: int
+) -> tuple[_Array, _Array, _Array]: ...
 def integrate(system: System, q: ArrayLike, v: ArrayLike, h: float) -> _Array: ...
 def frame_pose(system: System, frame: _Frame, q: ArrayLike) -> _Array: ...
 def frame_jacobian(

@@ -203,7 +203,7 @@ class StepDerivatives:
         self._arguments = arguments
         q, u, h, t, v, wrenches, params, self.mode, velocity, attached = arguments
         self._inner = _core.Derivatives(
-            system, q, velocity, attached, u, h, t, v, wrenches, params, _kappa(self.mode)
+            system, q, velocity, attached, u, h, t, v, wrenches, params, checked_kappa(self.mode)
         )
         q_next, report, kinks, bound = self._inner.step()
         self.q: Array = np.array(q, dtype=float)
@@ -571,7 +571,7 @@ class DifferentiableSystem(PlannedSystem):
         if velocity is not None:
             velocity = shaped("velocity", velocity, (n, self.n_v), broadcast=True)
         out = _core.differentiate_batch(
-            self, Q, velocity, U, V, n, t, h, wrenches, params, _kappa(mode), weights, v_weights,
+            self, Q, velocity, U, V, n, t, h, wrenches, params, checked_kappa(mode), weights, v_weights,
             checked_threads(threads), progress,
         )  # fmt: skip
         rows = (n,) if weights is not None else (n, self.n_v)
@@ -691,7 +691,7 @@ class DifferentiableSystem(PlannedSystem):
         return _core.difference(self, q0, q1)
 
 
-def _kappa(mode: str | Smooth) -> float | None:
+def checked_kappa(mode: str | Smooth) -> float | None:
     if isinstance(mode, Smooth):
         return mode.kappa
     if mode != "exact":

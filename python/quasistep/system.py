@@ -11,9 +11,9 @@ from ._records import HeldWrench, Uniqueness, Wrench
 from ._shapes import checked_threads, count, shaped
 from ._yaml import changes
 from .batch import finish, varied
-from .derivatives import DifferentiableSystem
 from .errors import StepError
 from .kinematics import KinematicSystem
+from .rollouts import RolloutSystem
 from .run import Run
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ._types import Array
 
 
-class System(KinematicSystem, DifferentiableSystem):
+class System(KinematicSystem, RolloutSystem):
     """A world to be stepped: bodies, joints, shapes, friction, and how its scene drives it.
 
     Immutable. Pickles and copies carry the scene with every file that it was read from: they work in

@@ -112,5 +112,7 @@ pub use program::{Cone, ConeMut, ConeProgram};
 pub use quasistep_linalg::{
     Method, Methods, Reason, Residuals, Saturation, Settings, Solution, Status,
 };
-pub use sensitivity::{ChangeAt, Kinks, Relaxed, Responses, Sensitivity, SensitivityError};
+pub use sensitivity::{
+    ChangeAt, Kinks, Relaxed, RelaxedStart, Responses, Sensitivity, SensitivityError,
+};
 pub use solver::{ConeSolver, WarmStart};

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep::{
     BatchDerivatives, BatchInput, BatchVelocities, DifferentiateBatch, InputChange, Kinks, Mode,
-    OutputChange, RunDerivatives, State, StateRows, StepKinks, SystemChange,
+    OutputChange, RunDerivatives, RunOutcome, State, StateRows, StepKinks, SystemChange,
 };
 use quasistep_scene::Scene;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub struct Derivatives {
     inner: Mutex<quasistep::Derivatives>,
 }
 
-fn mode(kappa: Option<f64>) -> Mode {
+pub(crate) fn mode(kappa: Option<f64>) -> Mode {
     kappa.map_or(Mode::Exact, |kappa| Mode::Smooth { kappa })
 }
 
@@ -32,7 +32,7 @@ fn mode(kappa: Option<f64>) -> Mode {
 const KINKS: usize = 10;
 
 /// Counts of [`StepKinks`], in the order of `quasistep.Kinks`.
-fn kinks(k: &StepKinks) -> [u32; KINKS] {
+pub(crate) fn kinks(k: &StepKinks) -> [u32; KINKS] {
     let Kinks { rows, round, springs, held, loads } = k.program;
     [rows, round, springs, k.features, k.edges, k.recovery, k.margin, k.choices, held, loads]
 }
@@ -339,7 +339,7 @@ pub fn differentiate_batch<'py>(
 /// Changes of a system with parameters of its scene.
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Changes {
-    inner: Vec<SystemChange>,
+    pub(crate) inner: Vec<SystemChange>,
     /// Indices of the parameters by which steps can be differentiated.
     known: Vec<usize>,
 }
@@ -425,11 +425,12 @@ impl Changes {
         let threads = threads.unwrap_or_else(all_cores);
         let outcomes = py
             .detach(|| {
-                let out = RunDerivatives { q: &mut q, by: &mut by };
-                world.run_derivatives(&input, &self.inner, params, threads, out)
+                let out = RunDerivatives { q: &mut q, by: &mut by, matrices: None };
+                let mode = Mode::Exact.into();
+                world.run_derivatives(&input, &self.inner, params, mode, threads, out)
             })
             .map_err(|e| error::derivative(&e))?;
-        let lost = |(k, outcome): (usize, Result<(), _>)| outcome.is_err().then_some(k);
+        let lost = |(k, outcome): (usize, RunOutcome)| outcome.error.is_some().then_some(k);
         let lost = outcomes.into_iter().enumerate().filter_map(lost).collect();
         Ok((PyArray1::from_vec(py, q), PyArray1::from_vec(py, by), lost))
     }
@@ -440,7 +441,7 @@ fn row_time(scene: &Scene) -> f64 {
     scene.every.filter(|_| scene.params.sizes.is_some()).unwrap_or(scene.params.time_step)
 }
 
-fn all_cores() -> usize {
+pub(crate) fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 

@@ -18,6 +18,7 @@ mod kinematics;
 mod params;
 mod records;
 mod report;
+mod rollout;
 mod run;
 mod statics;
 mod system;
@@ -54,6 +55,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(kinematics::mass_matrix, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_matrix, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_rpy, m)?)?;
+    m.add_function(wrap_pyfunction!(rollout::rollout_gradients, m)?)?;
+    m.add_function(wrap_pyfunction!(rollout::rollouts, m)?)?;
     m.add_function(wrap_pyfunction!(statics::settle, m)?)?;
     m.add_function(wrap_pyfunction!(statics::largest_wrench, m)?)?;
     let py = m.py();

@@ -50,6 +50,8 @@ const NOT_RECORDED: [&str; 4] = ["slip", "spin_rate", "boundary_layer", "artific
 const OF_RUN: [(&str, &str, usize); 2] = [("t", "<f8", 1), ("step", "<i8", 1)];
 /// Fields before those of a contact, in arrays of a batch.
 const OF_BATCH: [(&str, &str, usize); 1] = [("sample", "<i8", 1)];
+/// Fields before those of a contact, in arrays of rollouts.
+const OF_ROLLOUTS: [(&str, &str, usize); 2] = [("sample", "<i8", 1), ("step", "<i8", 1)];
 
 /// Kind of an array of contacts.
 #[derive(Clone, Copy)]
@@ -58,6 +60,7 @@ pub enum Of {
     Run,
     Batch,
     Recording,
+    Rollouts,
 }
 
 fn doubles(bytes: &mut Vec<u8>, values: &[f64]) {
@@ -132,12 +135,13 @@ pub fn array(py: Python<'_>, bytes: Vec<u8>, of: Of) -> PyResult<Bound<'_, PyAny
 
 /// numpy dtype of an array of contacts.
 pub fn dtype(py: Python<'_>, of: Of) -> PyResult<&Py<PyAny>> {
-    static TYPES: [PyOnceLock<Py<PyAny>>; 4] = [const { PyOnceLock::new() }; 4];
+    static TYPES: [PyOnceLock<Py<PyAny>>; 5] = [const { PyOnceLock::new() }; 5];
     TYPES[of as usize].get_or_try_init(py, || {
         let before: &[(&str, &str, usize)] = match of {
             Of::Step => &[],
             Of::Run | Of::Recording => &OF_RUN,
             Of::Batch => &OF_BATCH,
+            Of::Rollouts => &OF_ROLLOUTS,
         };
         let fields: Vec<_> =
             before

@@ -86,7 +86,7 @@ struct Row<'a> {
 }
 
 /// Returns a function that hands out successive rows of `width` entries of an array.
-fn split<'a>(all: &'a mut [f64], width: usize) -> impl FnMut() -> &'a mut [f64] {
+pub(crate) fn split<'a>(all: &'a mut [f64], width: usize) -> impl FnMut() -> &'a mut [f64] {
     let mut rest = all;
     move || {
         let (row, tail) = std::mem::take(&mut rest).split_at_mut(width);

@@ -76,6 +76,7 @@ mod substeps;
 mod sweep;
 mod switch;
 mod system;
+mod system_change;
 mod taken;
 mod tally;
 mod timer;
@@ -118,13 +119,16 @@ pub use report::{
     Method, SLIP_SPEED_THRESHOLD, SPIN_RATE_THRESHOLD, StepMethod, StepReport, SupportForce,
 };
 pub use row::RowKey;
-pub use run_derivatives::{RunDerivatives, SystemChange};
+pub use run_derivatives::{
+    RunDerivatives, RunGradient, RunMatrices, RunMode, RunOutcome, RunOverlap,
+};
 pub use sensors::{SensedStep, Sensor, SensorKind};
 pub use sizes::{SizeChoice, Sizes};
 pub use state::{Attached, Checkpoint, State, StepInput, WarmRow, WarmStart, Wrench};
 pub use statics::{HeldWrench, RestRule, StaticsError};
 pub use step::end_of_step;
 pub use system::{Actuator, DampingOn, Geom, Role, System, SystemDef};
+pub use system_change::SystemChange;
 pub use taken::{Span, Taken};
 pub use tally::{Answers, Float, Spread, Tally, Turn, Turned, Unresolved, Worst};
 pub use timer::Stage;

@@ -61,7 +61,7 @@ impl System {
             _ => {}
         }
         for (fallback, law, params) in others {
-            let request = Request { state, input, params, law };
+            let request = Request { state, input, params, law, solves: true };
             if let Ok(found) = self.take_stages(&request, StartFrom::Nothing, work) {
                 work.report.fallback = Some((fallback, why));
                 return Ok(found);
@@ -70,7 +70,8 @@ impl System {
         if params.fallback == Fallback::Impedance
             && let Some(compliant) = self.made_compliant(params.fallback_stiffness, work)
         {
-            let request = Request { state, input, params, law: params.formulation.friction };
+            let law = params.formulation.friction;
+            let request = Request { state, input, params, law, solves: true };
             let found = compliant.system.take_stages(&request, StartFrom::Nothing, work);
             work.compliant = Some(compliant);
             if let Ok(found) = found {

@@ -32,6 +32,8 @@ pub(crate) struct Request<'a> {
     pub input: &'a Drive<'a>,
     pub params: &'a StepParams,
     pub law: FrictionLaw,
+    /// Whether the program is solved here; if not, the caller solves it.
+    pub solves: bool,
 }
 
 impl System {
@@ -152,7 +154,8 @@ impl System {
         params: &StepParams,
         work: &mut Workspace,
     ) -> Result<Finding, StepError> {
-        let request = Request { state, input, params, law: params.formulation.friction };
+        let law = params.formulation.friction;
+        let request = Request { state, input, params, law, solves: true };
         work.report.fallback = None;
         self.take_stages(&request, StartFrom::LastStep, work)
             .or_else(|why| match why {
@@ -220,6 +223,9 @@ impl System {
         self.solve_opened(params, place, work, |work| {
             work.contacts.rebound = 1.0;
             self.solve_rows(request, place, start, work)?;
+            if !request.solves {
+                return Ok(());
+            }
             let follows = matches!(work.pressing, Pressing::Found)
                 && (place == Where::Middle || params.integration == Integration::Euler);
             for _ in 1..MOST_SOLVES {
@@ -249,7 +255,7 @@ impl System {
         start: StartFrom,
         work: &mut Workspace,
     ) -> Result<(), StepError> {
-        let &Request { state, params, law, .. } = request;
+        let &Request { state, params, law, solves, .. } = request;
         if start == StartFrom::LastSolve {
             work.remember_solve(params);
         }
@@ -265,6 +271,9 @@ impl System {
         let known = work.warm.rows(start);
         work.timer.enter(Stage::Assemble); // 4
         problem.assemble(&posed, law);
+        if !solves {
+            return Ok(());
+        }
         work.timer.enter(Stage::Solve); // 5
         match law {
             FrictionLaw::Convex => convex.solve(problem, &posed, known, work_left)?,

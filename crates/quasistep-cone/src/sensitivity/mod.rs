@@ -53,7 +53,7 @@ mod unsymmetric;
 pub use active::{Active, Kinks, Sliding, slack_terms};
 pub use linear::{Faces, Linear, largest};
 pub use prepared::Prepared;
-pub use relaxed::Relaxed;
+pub use relaxed::{Relaxed, RelaxedStart};
 pub use responses::Responses;
 pub use unsymmetric::Way;
 

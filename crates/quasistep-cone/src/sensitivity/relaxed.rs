@@ -1,5 +1,7 @@
 //! Solution of a relaxed program, and the memory of its solver.
 
+use quasistep_linalg::Solution;
+
 /// Solution of a relaxed program. Reuse one value: its memory is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Relaxed {
@@ -13,6 +15,26 @@ pub struct Relaxed {
     pub iterations: u32,
     /// Largest residual of an equation, as a share of its terms.
     pub error: f64,
+}
+
+/// A point from which the relaxed program is solved: the solution of a similar program, relaxed or
+/// not.
+#[derive(Clone, Copy, Debug)]
+pub struct RelaxedStart<'a> {
+    /// Minimiser, length `n`; or empty for zero.
+    pub x: &'a [f64],
+    /// Multipliers, length `m`.
+    pub z: &'a [f64],
+    /// Slacks, length `m`.
+    pub s: &'a [f64],
+}
+
+impl<'a> RelaxedStart<'a> {
+    /// The solution of a program.
+    pub fn of(solution: &'a Solution) -> Self {
+        let Solution { x, z, s, .. } = solution;
+        Self { x, z, s }
+    }
 }
 
 /// Scratch memory, over padded `x` and `z`.

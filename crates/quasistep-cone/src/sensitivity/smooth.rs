@@ -33,7 +33,7 @@
 
 use super::active::Kinks;
 use super::linear::{Faces, largest};
-use super::relaxed::{Memory, Relaxed};
+use super::relaxed::{Memory, Relaxed, RelaxedStart};
 use super::unsymmetric::Way;
 use super::{Sensitivity, SensitivityError};
 use crate::kernels::{self, Groups, Iterate, Scaled, Step};
@@ -44,7 +44,6 @@ use crate::tolerances::{
     BARRIER_FALL, BARRIER_GOOD, BARRIER_LONG, BARRIER_PRODUCT, BARRIER_REACHED, BARRIER_SHORTEST,
     BARRIER_STARTS, BARRIER_STEP, NATURAL_FORCE,
 };
-use quasistep_linalg::Solution;
 
 /// Largest number of iterations from one start.
 const ITERATIONS: u32 = 150;
@@ -56,8 +55,7 @@ impl Sensitivity {
     /// `z(kappa)` of the relaxed program itself. It does not approximate the derivative of
     /// [`exact`](Self::exact).
     ///
-    /// `start` is the solution of a similar program; the best start is the exact solution of this
-    /// program. Of the [`Kinks`] only those of Huber terms can occur, because the barriers are
+    /// Of the [`Kinks`] only those of Huber terms can occur, because the barriers are
     /// smooth.
     ///
     /// # Errors
@@ -70,11 +68,14 @@ impl Sensitivity {
         &mut self,
         program: &ConeProgram,
         kappa: f64,
-        start: Option<&Solution>,
+        start: Option<RelaxedStart<'_>>,
         out: &mut Relaxed,
     ) -> Result<Kinks, SensitivityError> {
         self.ready = false;
-        let fits = start.is_none_or(|s| s.x.len() == program.n && s.z.len() == program.m);
+        let fits = start.is_none_or(|RelaxedStart { x, z, s }| {
+            (x.is_empty() || x.len() == program.n)
+                && [z, s].iter().all(|rows| rows.len() == program.m)
+        });
         let proper = kappa > 0.0 && kappa.is_finite() && program.check_sizes().is_ok();
         if !(fits && proper) || program.check_numbers().is_err() {
             return Err(SensitivityError::Dimensions);
@@ -131,18 +132,22 @@ impl Sensitivity {
     }
 
     /// Computes a point near a solution with all complementarity products equal to their targets.
-    fn start(&mut self, kappa: f64, answer: Option<&Solution>) {
+    fn start(&mut self, kappa: f64, known: Option<RelaxedStart<'_>>) {
         let Self { p, linear, x, z, s, relaxed, .. } = self;
         for v in [&mut *x, &mut *z] {
             v.fill(0.0);
         }
         linear.set_springs(p, x, |_, _| false);
-        if let Some(answer) = answer {
-            p.pad_x(&answer.x, x);
-            p.pad_z(&answer.z, z);
-        }
         s.fill(1.0);
-        linear.slacks(p, x, s);
+        if let Some(known) = known {
+            if !known.x.is_empty() {
+                p.pad_x(known.x, x);
+            }
+            p.pad_z(known.z, z);
+            p.pad_z(known.s, s);
+        } else {
+            linear.slacks(p, x, s);
+        }
         let scale = linear.scale(p);
         for cone in &p.cones {
             let rows = cone.at as usize..(cone.at + cone.m) as usize;

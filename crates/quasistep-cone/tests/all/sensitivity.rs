@@ -4,8 +4,8 @@
 use crate::common::Samples;
 use crate::common::patches::{Patches, dot, each_entry, room};
 use quasistep_cone::{
-    Cone, ConeProgram, ConeSolver, Relaxed, Saturation, Sensitivity, SensitivityError, Settings,
-    Solution, Status,
+    Cone, ConeProgram, ConeSolver, Relaxed, RelaxedStart, Saturation, Sensitivity,
+    SensitivityError, Settings, Solution, Status,
 };
 
 fn solve(program: &ConeProgram) -> Solution {
@@ -189,7 +189,9 @@ fn adjoints_are_transposes() {
         }
         for smooth in [false, true] {
             if smooth {
-                if let Err(why) = sensitivity.smooth(&p, 1e-3, Some(&answer), &mut relaxed) {
+                if let Err(why) =
+                    sensitivity.smooth(&p, 1e-3, Some(RelaxedStart::of(&answer)), &mut relaxed)
+                {
                     assert!(why == SensitivityError::NotInside && room(&p) < 1e-12, "{seed}");
                     continue;
                 }
@@ -245,18 +247,19 @@ fn smooth_derivatives_are_those_of_central_differences() {
             continue;
         }
         for kappa in [1.0, 1e-1, 1e-2] {
-            let kinks = match sensitivity.smooth(&p, kappa, Some(&answer), &mut out) {
-                Ok(kinks) => kinks,
-                Err(why) => {
-                    assert!(why == SensitivityError::NotInside && room(&p) < 1e-12, "{seed}");
-                    continue;
-                }
-            };
+            let kinks =
+                match sensitivity.smooth(&p, kappa, Some(RelaxedStart::of(&answer)), &mut out) {
+                    Ok(kinks) => kinks,
+                    Err(why) => {
+                        assert!(why == SensitivityError::NotInside && room(&p) < 1e-12, "{seed}");
+                        continue;
+                    }
+                };
             assert!(out.error < 1e-12 && !kinks.any(), "{seed}: {:e}", out.error);
             let mut other = Sensitivity::new();
             let of = |h: f64| {
                 let p = at.moved(seed + 1, h).program();
-                other.smooth(&p, kappa, Some(&answer), &mut near).ok()?;
+                other.smooth(&p, kappa, Some(RelaxedStart::of(&answer)), &mut near).ok()?;
                 Some([near.x.clone(), near.z.clone(), near.s.clone()])
             };
             let h = (kappa * 1e-2).clamp(1e-6, 2e-4);
@@ -298,7 +301,9 @@ fn smooth_tends_to_exact_within_the_bound() {
             continue;
         }
         for kappa in [10.0, 1e-1, 1e-3, 1e-5, 1e-7] {
-            if let Err(why) = sensitivity.smooth(&p, kappa, Some(&answer), &mut out) {
+            if let Err(why) =
+                sensitivity.smooth(&p, kappa, Some(RelaxedStart::of(&answer)), &mut out)
+            {
                 // slack and force of a round cone are then within 1e-7 of its boundary, which
                 // leaves no digits for 1e-12
                 let rounding = seed % 2 == 1 && kappa < 1e-6;

@@ -28,6 +28,7 @@ mod q_sys;
 mod repeat;
 mod rest;
 mod robots;
+mod rollouts;
 mod scenes;
 mod sdf_models;
 mod sensors;

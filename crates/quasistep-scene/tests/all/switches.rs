@@ -462,10 +462,13 @@ fn runs_that_begin_attached_have_derivatives() {
         ..BatchInput::default()
     };
     let (mut q, mut by) = (vec![0.0; rows * n_q], vec![0.0; rows * n_q]);
-    let out = RunDerivatives { q: &mut q, by: &mut by };
+    let out = RunDerivatives { q: &mut q, by: &mut by, matrices: None };
     let changes = std::slice::from_ref(&change);
-    let ends = scene.system.run_derivatives(&input, changes, &scene.params, 1, out).unwrap();
-    assert!(ends[0].is_ok(), "{ends:?}");
+    let ends = scene
+        .system
+        .run_derivatives(&input, changes, &scene.params, Mode::Exact.into(), 1, out)
+        .unwrap();
+    assert_eq!(ends[0].error, None);
     let run = |scene: &Scene| {
         let commands = Some((&u[..], &[][..]));
         let options = RunOptions { commands, n_steps: Some(rows), ..RunOptions::default() };
@@ -488,9 +491,12 @@ fn runs_that_begin_attached_have_derivatives() {
         ..BatchInput::default()
     };
     let (mut q, mut by) = (vec![0.0; rows * n_q], vec![0.0; rows * n_q]);
-    let out = RunDerivatives { q: &mut q, by: &mut by };
-    let ends = scene.system.run_derivatives(&input, &[change], &scene.params, 1, out).unwrap();
-    let why = ends[0].as_ref().unwrap_err().to_string();
+    let out = RunDerivatives { q: &mut q, by: &mut by, matrices: None };
+    let ends = scene
+        .system
+        .run_derivatives(&input, &[change], &scene.params, Mode::Exact.into(), 1, out)
+        .unwrap();
+    let why = ends[0].error.as_ref().unwrap().to_string();
     assert!(why.contains("`grip` attaches within the run"), "{why}");
 }
 

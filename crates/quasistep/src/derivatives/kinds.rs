@@ -51,7 +51,7 @@ impl StepKinks {
     }
 
     /// Adds the kinks of another motion of the same step.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         let Kinks { rows, held, round, loads, springs } = other.program;
         self.program.rows += rows;
         self.program.held += held;

@@ -10,8 +10,10 @@ use crate::load::Drive;
 use crate::params::{Fallback, Integration, StepParams};
 use crate::state::{State, StepInput};
 use crate::step::Request;
+use crate::sweep::Breach;
 use crate::system::{Role, System};
 use crate::workspace::{Pressing, SetSystem, StartFrom, Workspace};
+use quasistep_cone::{RelaxedStart, WarmStart};
 use quasistep_friction::CoulombSensitivity;
 use quasistep_model::Twist;
 use std::sync::Arc;
@@ -164,45 +166,13 @@ impl System {
         let work = &mut out.work;
         work.scan.update(self, &state.q, params.contact_margin, &mut work.timer)?;
         work.scan.join(&work.meetings);
-        let (law, used) = self.solve_to_differentiate(state, input, params, mode, work)?;
-        let params = &used;
-        work.remember(params);
         out.kinks = StepKinks::default();
         out.bound = 0.0;
-        match mode {
-            Mode::Exact if law == FrictionLaw::Exact => {
-                let program = &work.problem.program.friction;
-                out.kinks.program = out.sensitivity.coulomb(program, &work.coulomb.solution)?;
-                // differentiate the data of the program's cones
-                let Workspace { problem, load, contacts, scan, .. } = &mut *work;
-                let (q, kin) = (&state.q[..], &scan.kin);
-                let posed = Posed { system: self, q, load, contacts, kin, params };
-                problem.assemble(&posed, FrictionLaw::Convex);
-                out.x.clone_from(&work.coulomb.solution.x);
-                out.z.clear();
-                out.z.resize(work.problem.program.convex.m(), 0.0);
-                out.sensitivity.multipliers(&mut out.z)?;
-            }
-            Mode::Exact => {
-                let solution = &work.convex.solution;
-                out.kinks.program =
-                    out.sensitivity.exact(&work.problem.program.convex, solution)?;
-                out.x.clone_from(&solution.x);
-                out.z.clone_from(&solution.z);
-            }
-            Mode::Smooth { kappa } => {
-                let (program, start) = (&work.problem.program.convex, Some(&work.convex.solution));
-                out.kinks.program =
-                    out.sensitivity.smooth(program, kappa, start, &mut out.relaxed)?;
-                out.x.clone_from(&out.relaxed.x);
-                out.z.clone_from(&out.relaxed.z);
-                out.bound = kappa * program.n_cones() as f64;
-                let Workspace { problem, load, contacts, report, scan, .. } = &mut *work;
-                let (q, kin) = (&state.q[..], &scan.kin);
-                let posed = Posed { system: self, q, load, contacts, kin, params };
-                anitescu::write(problem, &posed, 0.0, &out.x, &out.z, report);
-            }
-        }
+        let used = match mode {
+            Mode::Exact => self.differentiate_exact(state, input, params, out)?,
+            Mode::Smooth { kappa } => self.relax(state, input, params, kappa, out)?,
+        };
+        let (params, work) = (&used, &mut out.work);
         let h = params.time_step;
         let v = self.followed(&work.report.v, params, &mut work.followed);
         self.integrate(&state.q, v, input.q_cmd, h, &mut work.q_next)?;
@@ -210,6 +180,112 @@ impl System {
         out.time_step = h;
         out.q_target.clone_from(&work.load.q_target);
         Ok(used)
+    }
+}
+
+impl System {
+    /// Solves the step itself and prepares its sensitivity on the active set. Returns the
+    /// parameters with which it was solved.
+    fn differentiate_exact(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        out: &mut Derivatives,
+    ) -> Result<StepParams, DerivativeError> {
+        let work = &mut out.work;
+        let (law, used) = self.solve_to_differentiate(state, input, params, Mode::Exact, work)?;
+        work.remember(&used);
+        match law {
+            FrictionLaw::Exact => {
+                let program = &work.problem.program.friction;
+                out.kinks.program = out.sensitivity.coulomb(program, &work.coulomb.solution)?;
+                // differentiate the data of the program's cones
+                let Workspace { problem, load, contacts, scan, .. } = &mut *work;
+                let (q, kin) = (&state.q[..], &scan.kin);
+                let posed = Posed { system: self, q, load, contacts, kin, params: &used };
+                problem.assemble(&posed, FrictionLaw::Convex);
+                out.x.clone_from(&work.coulomb.solution.x);
+                out.z.clear();
+                out.z.resize(work.problem.program.convex.m(), 0.0);
+                out.sensitivity.multipliers(&mut out.z)?;
+            }
+            FrictionLaw::Convex => {
+                let solution = &work.convex.solution;
+                out.kinks.program =
+                    out.sensitivity.exact(&work.problem.program.convex, solution)?;
+                out.x.clone_from(&solution.x);
+                out.z.clone_from(&solution.z);
+            }
+        }
+        Ok(used)
+    }
+
+    /// Solves the relaxed step and prepares its sensitivity: from the last relaxed step of the run,
+    /// or else from the exact solution. Returns the parameters with which it was solved.
+    fn relax(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        kappa: f64,
+        out: &mut Derivatives,
+    ) -> Result<StepParams, DerivativeError> {
+        let mut used = params.clone();
+        if !self.relax_again(state, input, params, kappa, out) {
+            let work = &mut out.work;
+            let mode = Mode::Smooth { kappa };
+            used = self.solve_to_differentiate(state, input, params, mode, work)?.1;
+            let program = &work.problem.program.convex;
+            let start = Some(RelaxedStart::of(&work.convex.solution));
+            out.kinks.program = out.sensitivity.smooth(program, kappa, start, &mut out.relaxed)?;
+        }
+        let Derivatives { work, relaxed, x, z, bound, .. } = out;
+        x.clone_from(&relaxed.x);
+        z.clone_from(&relaxed.z);
+        *bound = kappa * work.problem.program.convex.n_cones() as f64;
+        if let Some(rows) = &mut work.warm.last_step {
+            work.problem.keep(z, &relaxed.s, 0.0, rows);
+        }
+        let Workspace { problem, load, contacts, report, scan, .. } = work;
+        let (q, kin) = (&state.q[..], &scan.kin);
+        let posed = Posed { system: self, q, load, contacts, kin, params: &used };
+        anitescu::write(problem, &posed, 0.0, x, z, report);
+        Ok(used)
+    }
+
+    /// Solves the relaxed step from the rows of the last one. False if there are none, or if that
+    /// fails; overlaps that no motion opens are an example.
+    fn relax_again(
+        &self,
+        state: &State,
+        input: &Drive<'_>,
+        params: &StepParams,
+        kappa: f64,
+        out: &mut Derivatives,
+    ) -> bool {
+        // the search for rebounds needs exact forces
+        if params.formulation.carries_velocity()
+            || out.work.warm.rows(StartFrom::LastStep).is_none()
+        {
+            return false;
+        }
+        let request = Request { state, input, params, law: FrictionLaw::Convex, solves: false };
+        if self.solve(&request, Where::Start, StartFrom::LastStep, &mut out.work).is_err() {
+            return false;
+        }
+        let Derivatives { work, sensitivity, relaxed, kinks, .. } = out;
+        let rows = work.warm.rows(StartFrom::LastStep).unwrap_or_default();
+        let WarmStart { z, s } = work.convex.start_from(&work.problem, rows);
+        let program = &work.problem.program.convex;
+        let start = RelaxedStart { x: &[], z, s };
+        let Ok(found) = sensitivity.smooth(program, kappa, Some(start), relaxed) else {
+            return false;
+        };
+        kinks.program = found;
+        work.report.iterations = relaxed.iterations;
+        work.report.fallback = None;
+        true
     }
 }
 
@@ -228,7 +304,8 @@ impl System {
             if mode == Mode::Exact { params.formulation.friction } else { FrictionLaw::Convex };
         work.report.fallback = None;
         let mut solve = |params: &StepParams, law, start| {
-            self.solve(&Request { state, input, params, law }, Where::Start, start, work)
+            let request = Request { state, input, params, law, solves: true };
+            self.solve(&request, Where::Start, start, work)
                 .map(|()| overlaps(self, &state.q, &work.contacts))
         };
         let mut solved = solve(params, law, StartFrom::LastStep);
@@ -288,6 +365,35 @@ impl StepParams {
 }
 
 impl Derivatives {
+    /// First pair of shapes that the motion of the relaxed step brings into one another, by more
+    /// than the permitted overlap.
+    pub(crate) fn overlap_along(
+        &mut self,
+        system: &System,
+        params: &StepParams,
+    ) -> Result<Option<Breach>, DerivativeError> {
+        let set = self.set_system();
+        let system = set.as_deref().unwrap_or(system);
+        let Self { work, constants, .. } = self;
+        let Workspace { sweep, scan, scan_next, q_next, timer, work_left, .. } = work;
+        scan_next.update(system, q_next, params.contact_margin, timer)?;
+        sweep.press(&[]);
+        // without a bound, tell what the usual one would
+        let usual = StepParams::default().max_overlap;
+        let max_overlap = if params.max_overlap.is_finite() { params.max_overlap } else { usual };
+        let params = StepParams { max_overlap, ..params.clone() };
+        let found = sweep.look(system, scan, scan_next, &constants.followed, &params, work_left);
+        let limit = params.work_limit;
+        let undecided = StepError::Undecided { convex: 1, pivots: 0, work: limit, limited: true };
+        Ok(found.ok_or(undecided)?.first)
+    }
+
+    /// Prepares for the step that begins where this one ends. Its derivatives are lost.
+    pub(crate) fn advance(&mut self) {
+        self.ready = false;
+        std::mem::swap(&mut self.work.scan, &mut self.work.scan_next);
+    }
+
     /// Collects all data that derivatives need from the step just solved.
     fn collect(&mut self, system: &System, input: &Drive<'_>, params: &StepParams, mode: Mode) {
         self.collect_velocity(system, params);

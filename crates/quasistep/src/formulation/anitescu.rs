@@ -78,6 +78,12 @@ impl ConvexWork {
         }
     }
 
+    /// Multipliers and slacks with which the assembled program is warm-started from `rows`.
+    pub fn start_from(&mut self, problem: &Problem, rows: &[WarmRow]) -> WarmStart<'_> {
+        problem.start_from(rows, &mut self.warm_z, &mut self.warm_s);
+        WarmStart { z: &self.warm_z, s: &self.warm_s }
+    }
+
     /// Stage 6: writes the solution to the report.
     pub fn recover(&self, problem: &Problem, posed: &Posed<'_>, report: &mut StepReport) {
         let solution = &self.solution;
