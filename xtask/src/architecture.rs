@@ -4,7 +4,7 @@ use crate::task::{Failure, metadata, root};
 use std::collections::BTreeMap;
 
 /// Layer of each published crate, which may depend on lower layers only.
-const FLOORS: [(&str, u32); 15] = [
+const FLOORS: [(&str, u32); 16] = [
     ("quasistep-linalg", 0),
     ("quasistep-math", 0),
     ("quasistep-cone", 1),
@@ -19,6 +19,7 @@ const FLOORS: [(&str, u32); 15] = [
     ("quasistep-scene", 4),
     ("quasistep-view", 4),
     ("quasistep-control", 4),
+    ("quasistep-plan", 4),
     ("quasistep-reproduce", 5),
 ];
 /// Crates of the top layer, which may depend on all others.

@@ -1,0 +1,132 @@
+//! Tasks: goals in turn, bounds on commands, costs.
+
+use crate::goal::{Goal, Target};
+use quasistep::{StepParams, System};
+
+/// What is to be done, and within which bounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Task {
+    /// Goals, reached one after another.
+    pub goals: Vec<Goal>,
+    /// Bounds of every command, `n_cmd` of them, in m or rad; infinite ones are none.
+    pub commands: Vec<[f64; 2]>,
+    /// Largest rate of every command, in m/s or rad/s, > 0, may be infinite.
+    pub rates: Vec<f64>,
+    /// Cost of a change of a command by the largest region of a planner (m or rad) in a step. The
+    /// cost of an error at its tolerance is 1/2.
+    pub effort: f64,
+    /// Weight of the error at the end of a horizon, if that of the other states is 1, > 0.
+    pub at_end: f64,
+}
+
+/// A task that cannot be planned.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// There is no goal, or a goal without targets.
+    #[error("goal {0} has no target")]
+    Empty(usize),
+    /// A number is not what it must be.
+    #[error("{what} is {value}; it must be {rule}")]
+    Number {
+        /// Name of the number.
+        what: String,
+        /// Its value.
+        value: f64,
+        /// What it must be.
+        rule: &'static str,
+    },
+    /// A list has the wrong length.
+    #[error("{what} has {got} entries; this system has {want} commands")]
+    Length {
+        /// Name of the list.
+        what: &'static str,
+        /// Number of entries.
+        got: usize,
+        /// Number of commands.
+        want: usize,
+    },
+    /// The start is outside of the bounds.
+    #[error("command `{name}` starts at {value}, outside of its bounds {lower} to {upper}")]
+    Start {
+        /// Name of the command.
+        name: String,
+        /// Command at the start.
+        value: f64,
+        /// Lower bound.
+        lower: f64,
+        /// Upper bound.
+        upper: f64,
+    },
+    /// Commands are quaternions or switches.
+    #[error("{0}")]
+    Commands(&'static str),
+}
+
+impl Task {
+    /// Checks the task against a system and the command at the start.
+    ///
+    /// # Errors
+    ///
+    /// See [`TaskError`].
+    pub fn check(
+        &self,
+        system: &System,
+        start: &[f64],
+        params: &StepParams,
+    ) -> Result<(), TaskError> {
+        let n = system.n_cmd();
+        if n != system.n_cmd_v() {
+            return Err(TaskError::Commands(
+                "planners command joints with one dof and planar joints; this system commands rotations or poses of frames",
+            ));
+        }
+        if n == 0 {
+            return Err(TaskError::Commands("nothing in this system is commanded"));
+        }
+        if params.sizes.is_some() {
+            return Err(TaskError::Commands(
+                "planners take steps of one size; leave `tolerance` out",
+            ));
+        }
+        if self.goals.is_empty() {
+            return Err(TaskError::Empty(0));
+        }
+        for (k, goal) in self.goals.iter().enumerate() {
+            if goal.size() == 0 {
+                return Err(TaskError::Empty(k));
+            }
+            for target in &goal.targets {
+                let tolerances = match target {
+                    Target::Pose(pose) => vec![("angle", pose.angle), ("distance", pose.distance)],
+                    Target::Joint(joint) => vec![("tolerance", joint.tolerance)],
+                };
+                for (what, value) in tolerances {
+                    positive(format!("{what} of goal {k}"), value)?;
+                }
+            }
+        }
+        for (what, got) in
+            [("commands", self.commands.len()), ("rates", self.rates.len()), ("start", start.len())]
+        {
+            if got != n {
+                return Err(TaskError::Length { what, got, want: n });
+            }
+        }
+        self.rates.iter().try_for_each(|&rate| positive("a rate".to_owned(), rate))?;
+        positive("effort".to_owned(), self.effort)?;
+        positive("at_end".to_owned(), self.at_end)?;
+        for (k, (&value, &[lower, upper])) in start.iter().zip(&self.commands).enumerate() {
+            let slack = 1e-9 * (1.0 + value.abs());
+            if !(lower - slack <= value && value <= upper + slack) {
+                let name = system.command_names().swap_remove(k);
+                return Err(TaskError::Start { name, value, lower, upper });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn positive(what: String, value: f64) -> Result<(), TaskError> {
+    if value > 0.0 { Ok(()) } else { Err(TaskError::Number { what, value, rule: "> 0" }) }
+}

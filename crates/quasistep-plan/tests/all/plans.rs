@@ -1,0 +1,115 @@
+//! Plans of both planners.
+
+use crate::{moved, pusher, start, task};
+use quasistep_plan::{
+    Average, Claim, Goal, Limits, LocalSettings, PlanEnd, Planner, SamplingSettings, TaskError,
+    check_plan, plan,
+};
+use std::ops::ControlFlow;
+
+fn planners() -> [Planner; 3] {
+    let local =
+        LocalSettings { region: 0.02, kappa: vec![1e-1, 1e-2, 1e-3], ..LocalSettings::default() };
+    let sampling = SamplingSettings { deviation: 0.02, ..SamplingSettings::default() };
+    let entropy = SamplingSettings { average: Average::CrossEntropy(0.1), ..sampling.clone() };
+    [Planner::Local(local), Planner::Sampling(sampling), Planner::Sampling(entropy)]
+}
+
+/// Each planner pushes the box 5 cm ahead and turns it a little, then further; the judge agrees. A
+/// person would see the finger go to the box and push it. The bits are the same for any number of
+/// threads.
+#[test]
+fn planners_push_a_box_to_two_goals_in_turn() {
+    let scene = pusher();
+    let (state, before) = start(&scene);
+    let system = &scene.system;
+    let goals = [(0.05, 0.0, -0.1), (0.09, 0.0, -0.2)];
+    let goals: Vec<Goal> =
+        goals.map(|way| moved(system, &state.q, "box/box", way)).into_iter().collect();
+    let task = task(system, goals);
+    for planner in planners() {
+        let made = |threads: usize| {
+            let limits = Limits { threads, ..Limits::default() };
+            let mut seen = 0;
+            let look = &mut |progress: &quasistep_plan::Progress| {
+                assert_eq!(progress.steps, seen);
+                seen += 1;
+                ControlFlow::Continue(())
+            };
+            plan(system, &scene.params, (&state, &before), &task, &planner, &limits, look).unwrap()
+        };
+        let ours = made(1);
+        assert_eq!(ours.status, PlanEnd::Reached, "{planner:?} {:?}", ours.errors.last());
+        assert_eq!(ours, made(3));
+        let claim = Claim {
+            goals: &task.goals,
+            reached: &ours.reached,
+            before: &before,
+            commands: &ours.commands,
+            q: &ours.q,
+            bounds: &task.commands,
+            rates: &task.rates,
+        };
+        let verdict = check_plan(system, &scene.params, &state, &claim);
+        assert!(verdict.holds(), "{planner:?} {verdict:?}");
+    }
+}
+
+/// A goal that nothing can reach: the search ends by itself, says so, and returns the nearest plan.
+/// A caller that stops gets the best so far.
+#[test]
+fn a_goal_out_of_reach_ends_with_the_nearest_plan() {
+    let scene = pusher();
+    let (state, before) = start(&scene);
+    let system = &scene.system;
+    let mut task = task(system, vec![moved(system, &state.q, "box/box", (0.3, 0.0, 0.0))]);
+    task.commands[0] = [-0.2, 0.0];
+    let [planner, ..] = planners();
+    let limits = Limits { patience: 5, ..Limits::default() };
+    let search = |most: usize| {
+        let look = &mut |progress: &quasistep_plan::Progress| {
+            if progress.steps < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        plan(system, &scene.params, (&state, &before), &task, &planner, &limits, look).unwrap()
+    };
+    let ours = search(usize::MAX);
+    assert_eq!(ours.status, PlanEnd::Stalled);
+    let last = ours.errors.last().unwrap();
+    assert!(ours.errors.iter().all(|error| error.share >= last.share - 1e-12));
+    assert!(last.distance < 0.29 && last.distance > 0.15, "{last:?}");
+    let n_q = state.q.len();
+    assert_eq!(ours.q.len() / n_q, ours.commands.len() / system.n_cmd() + 1);
+    let short = search(2);
+    assert_eq!(short.status, PlanEnd::Stopped);
+    assert!(short.commands.len() <= 2 * system.n_cmd());
+}
+
+/// Tasks that make no sense are told before the search.
+#[test]
+fn tasks_are_checked_first() {
+    let scene = pusher();
+    let (state, before) = start(&scene);
+    let system = &scene.system;
+    let good = task(system, vec![moved(system, &state.q, "box/box", (0.05, 0.0, 0.0))]);
+    let [planner, ..] = planners();
+    let of = |task: &quasistep_plan::Task| {
+        let look = &mut |_: &_| ControlFlow::Continue(());
+        let limits = Limits { steps: 1, ..Limits::default() };
+        plan(system, &scene.params, (&state, &before), task, &planner, &limits, look)
+            .map(drop)
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(of(&good), Ok(()));
+    let mut bad = good.clone();
+    let quasistep_plan::Target::Pose(pose) = &mut bad.goals[0].targets[0] else { panic!() };
+    pose.angle = 0.0;
+    assert_eq!(of(&bad).unwrap_err(), "angle of goal 0 is 0; it must be > 0");
+    let mut bad = good.clone();
+    bad.commands[0] = [0.0, 1.0];
+    let why = of(&bad).unwrap_err();
+    assert_eq!(why, "command `finger.x` starts at -0.12, outside of its bounds 0 to 1");
+    let bad = quasistep_plan::Task { goals: Vec::new(), ..good.clone() };
+    assert_eq!(of(&bad).unwrap_err(), TaskError::Empty(0).to_string());
+    let bad = quasistep_plan::Task { rates: vec![1.0], ..good };
+    assert_eq!(of(&bad).unwrap_err(), "rates has 1 entries; this system has 2 commands");
+}
