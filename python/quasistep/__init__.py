@@ -69,6 +69,7 @@ from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
 from .names import Names
 from .recorded import RecordedRun, read_run
+from .planning import GoalPlan, JointGoal, PoseGoal
 from .rollouts import RolloutGradients, Rollouts
 from .run import Run
 from .system import System
@@ -86,11 +87,13 @@ __all__ = [
     "DeterminedSum",
     "Frame",
     "FramePath",
+    "GoalPlan",
     "HeldWrench",
     "Identified",
     "InfeasibleError",
     "InputError",
     "JammedError",
+    "JointGoal",
     "Kinks",
     "Lcs",
     "LcsContact",
@@ -109,6 +112,7 @@ __all__ = [
     "Parameter",
     "ParameterError",
     "Plan",
+    "PoseGoal",
     "ProblemError",
     "QuasistepError",
     "Reached",

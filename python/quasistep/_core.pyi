@@ -61,6 +61,7 @@ __all__ = [
     "mass_matrix",
     "mcap_rows",
     "prediction",
+    "plan",
     "quaternion_of_matrix",
     "quaternion_of_rpy",
     "rollout_gradients",
@@ -397,6 +398,18 @@ def differentiate_batch(
     weights: ArrayLike | None,
     v_weights: ArrayLike | None,
     threads: int | None,
+    progress: _Progress | None,
+) -> dict[str, Any]: ...
+def plan(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike,
+    goals: list[list[tuple[Any, ...]]],
+    costs: tuple[_Array, _Array, _Array, float, float],
+    settings: tuple[str, int, list[float], float, int, int, float, int],
+    limits: tuple[int, int, int | None],
+    h: float | None,
+    params: StepParams | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...
 def rollouts(

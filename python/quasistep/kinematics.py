@@ -101,7 +101,7 @@ class KinematicSystem(NamedSystem):
         True
         """
         q = self._rows("q", q, self.n_q)
-        return _core.frame_pose(self, _frame(frame), q).reshape(*q.shape[:-1], 7)
+        return _core.frame_pose(self, frame_argument(frame), q).reshape(*q.shape[:-1], 7)
 
     def jacobian(
         self,
@@ -134,7 +134,7 @@ class KinematicSystem(NamedSystem):
                [0., 1.]])
         """
         q = self._rows("q", q, self.n_q)
-        flat = _core.frame_jacobian(self, _frame(frame), q, _three("point", point))
+        flat = _core.frame_jacobian(self, frame_argument(frame), q, _three("point", point))
         return flat.reshape(*q.shape[:-1], 6, self.n_v)
 
     def velocity(
@@ -174,7 +174,7 @@ class KinematicSystem(NamedSystem):
         # one row of either stands for all of the other
         rows = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         q, v = (np.broadcast_to(x, (*rows, x.shape[-1])) for x in (q, v))
-        flat = _core.frame_velocity(self, _frame(frame), q, v, _three("point", point))
+        flat = _core.frame_velocity(self, frame_argument(frame), q, v, _three("point", point))
         return flat.reshape(*rows, 6)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
@@ -293,7 +293,7 @@ class KinematicSystem(NamedSystem):
         given = self._given(joints, limits, avoid, position_tolerance, rotation_tolerance, attempts)
         target = _target("pose", pose, axis)
         start = self.q0 if q0 is None else q0
-        return Reached(*_core.inverse_kinematics(self, _frame(frame), target, start, given))
+        return Reached(*_core.inverse_kinematics(self, frame_argument(frame), target, start, given))
 
     def follow(
         self,
@@ -347,7 +347,7 @@ class KinematicSystem(NamedSystem):
         given = self._given(joints, limits, avoid, position_tolerance, rotation_tolerance, 100)
         targets = [_target(f"poses[{k}]", pose, axis) for k, pose in enumerate(poses)]  # type: ignore[arg-type]
         start = self.q0 if q0 is None else q0
-        q = _core.follow(self, _frame(frame), targets, steps, start, given).reshape(-1, self.n_q)
+        q = _core.follow(self, frame_argument(frame), targets, steps, start, given).reshape(-1, self.n_q)
         return FramePath(q, self.commanded(q))
 
     def line(
@@ -417,7 +417,7 @@ class KinematicSystem(NamedSystem):
         return values
 
 
-def _frame(frame: str | int | Frame) -> tuple[str | int, Sequence[float], Sequence[float]]:
+def frame_argument(frame: str | int | Frame) -> tuple[str | int, Sequence[float], Sequence[float]]:
     body, xyz, rpy = frame if isinstance(frame, Frame) else Frame(frame)
     return body, _three("frame.xyz", xyz), _three("frame.rpy", rpy)
 

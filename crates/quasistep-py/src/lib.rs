@@ -16,6 +16,7 @@ mod derivatives;
 mod error;
 mod kinematics;
 mod params;
+mod plan;
 mod records;
 mod report;
 mod rollout;
@@ -55,6 +56,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(kinematics::mass_matrix, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_matrix, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_rpy, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::plan, m)?)?;
     m.add_function(wrap_pyfunction!(rollout::rollout_gradients, m)?)?;
     m.add_function(wrap_pyfunction!(rollout::rollouts, m)?)?;
     m.add_function(wrap_pyfunction!(statics::settle, m)?)?;

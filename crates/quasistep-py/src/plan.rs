@@ -1,0 +1,169 @@
+//! Plans to goals, and their check.
+
+use crate::arrays::{Array, flat, vector};
+use crate::derivatives::all_cores;
+use crate::kinematics::FrameArgument;
+use crate::params::StepParams;
+use crate::run::Watch;
+use crate::system::System;
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use quasistep::State;
+use quasistep_math::{Pose, Quat};
+use quasistep_plan::{
+    Average, Claim, Goal, JointTarget, Limits, LocalSettings, PlanEnd, Planner, PoseTarget,
+    SamplingSettings, Target, Task, check_plan,
+};
+
+/// A target: a frame, its pose, and the components that count; or a coordinate and its value. Then
+/// the tolerances.
+#[derive(FromPyObject)]
+pub enum TargetArgument {
+    /// Frame, pose (w, x, y, z, then m), components, angle (rad), distance (m).
+    Pose(FrameArgument, [f64; 7], [bool; 6], f64, f64),
+    /// Name of a coordinate, value, tolerance (m or rad).
+    Joint(String, f64, f64),
+}
+
+impl System {
+    fn target(&self, given: TargetArgument) -> PyResult<Target> {
+        match given {
+            TargetArgument::Pose(frame, pose, counts, angle, distance) => {
+                let [w, x, y, z, px, py, pz] = pose;
+                let rotation = Quat::try_normalize([w, x, y, z]).ok_or_else(|| {
+                    PyValueError::new_err(format!(
+                        "the goal's quaternion is {:?}; it has no direction",
+                        &pose[..4]
+                    ))
+                })?;
+                let X_WG = Pose { rotation, translation: [px, py, pz].into() };
+                let frame = self.frame(frame)?;
+                Ok(Target::Pose(PoseTarget { frame, X_WG, counts, angle, distance }))
+            }
+            TargetArgument::Joint(name, value, tolerance) => {
+                let model = self.scene.system.model();
+                let names = model.coordinate_names();
+                let found = names.iter().position(|own| *own == name).and_then(|coordinate| {
+                    let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
+                    let dof = body.v.start + coordinate - body.q.start;
+                    (body.q.len() == body.v.len()).then_some((coordinate, dof))
+                });
+                let Some((coordinate, dof)) = found else {
+                    let why = format!(
+                        "no joint coordinate `{name}`; see system.coordinates (coordinates of quaternions are goals of poses)"
+                    );
+                    return Err(PyValueError::new_err(why));
+                };
+                Ok(Target::Joint(JointTarget { coordinate, dof, value, tolerance }))
+            }
+        }
+    }
+
+    fn goals(&self, given: Vec<Vec<TargetArgument>>) -> PyResult<Vec<Goal>> {
+        let goal = |targets: Vec<TargetArgument>| {
+            let targets = targets.into_iter().map(|target| self.target(target));
+            Ok(Goal { targets: targets.collect::<PyResult<_>>()? })
+        };
+        given.into_iter().map(goal).collect()
+    }
+}
+
+/// Bounds (lower, upper), rates, effort and weight at the end of the horizon.
+type Costs<'py> = (Array<'py>, Array<'py>, Array<'py>, f64, f64);
+
+fn task(goals: Vec<Goal>, (lower, upper, rates, effort, at_end): Costs<'_>) -> Task {
+    let commands = flat(&lower).into_iter().zip(flat(&upper)).map(<[f64; 2]>::from).collect();
+    Task { goals, commands, rates: flat(&rates), effort, at_end }
+}
+
+/// Settings of a planner: name, horizon, kappa, region, samples, rounds, share, seed.
+type Settings = (String, usize, Vec<f64>, f64, usize, usize, f64, u64);
+
+fn planner((name, horizon, kappa, region, samples, rounds, share, seed): Settings) -> Planner {
+    let sampling = |average| {
+        Planner::Sampling(SamplingSettings {
+            average,
+            horizon,
+            samples,
+            rounds,
+            deviation: region,
+            seed,
+        })
+    };
+    match name.as_str() {
+        "mppi" => sampling(Average::PathIntegral(share)),
+        "cem" => sampling(Average::CrossEntropy(share)),
+        _ => Planner::Local(LocalSettings {
+            horizon,
+            kappa,
+            region,
+            line_search: true,
+            samples,
+            seed,
+        }),
+    }
+}
+
+/// Searches for a plan, and checks it. Returns all results by name; arrays are flat.
+#[pyfunction]
+#[pyo3(signature = (system, q, u, goals, costs, settings, limits, h, params, progress))]
+#[allow(clippy::too_many_arguments)] // all arguments of the Python function
+pub fn plan<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+    u: Array<'py>,
+    goals: Vec<Vec<TargetArgument>>,
+    costs: Costs<'py>,
+    settings: Settings,
+    limits: (usize, usize, Option<usize>),
+    h: Option<f64>,
+    params: Option<&StepParams>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = system.params_with(params, h);
+    let world = &system.scene.system;
+    let task = task(system.goals(goals)?, costs);
+    let (state, before) = (State::at_rest(0.0, vector("q0", &q)?), vector("u0", &u)?);
+    let (steps, patience, threads) = limits;
+    let threads = threads.unwrap_or_else(all_cores);
+    let limits = Limits { steps, patience, threads, ..Limits::default() };
+    let mut watch = Watch::new(progress, steps);
+    let made = py.detach(|| {
+        let mut look = |progress: &quasistep_plan::Progress| watch.look(progress.steps);
+        let start = (&state, &before[..]);
+        quasistep_plan::plan(world, &params, start, &task, &planner(settings), &limits, &mut look)
+    });
+    let made = made.map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let claim = Claim {
+        goals: &task.goals,
+        reached: &made.reached,
+        before: &before,
+        commands: &made.commands,
+        q: &made.q,
+        bounds: &task.commands,
+        rates: &task.rates,
+    };
+    let verdict = py.detach(|| check_plan(world, &params, &state, &claim));
+    let data = PyDict::new(py);
+    let end = match &made.status {
+        PlanEnd::Reached => "reached".to_owned(),
+        PlanEnd::Stalled => "stalled".to_owned(),
+        PlanEnd::Steps => "steps".to_owned(),
+        PlanEnd::Stopped => "stopped".to_owned(),
+        PlanEnd::Failed(why) => format!("failed: {why}"),
+        other => format!("{other:?}"),
+    };
+    data.set_item("status", end)?;
+    let refusals: Vec<String> = verdict.refusals.iter().map(ToString::to_string).collect();
+    data.set_item("refusals", refusals)?;
+    data.set_item("reached", made.reached)?;
+    let errors = made.errors.iter().flat_map(|e| [e.angle, e.distance, e.joint, e.share]);
+    data.set_item("errors", PyArray1::from_vec(py, errors.collect()))?;
+    data.set_item("u", PyArray1::from_vec(py, made.commands))?;
+    data.set_item("q", PyArray1::from_vec(py, made.q))?;
+    data.set_item("h", made.time_step)?;
+    Ok(data)
+}

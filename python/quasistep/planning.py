@@ -1,0 +1,269 @@
+"""Plans through contact: commands that bring bodies to goals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._shapes import checked_threads, shaped
+from .kinematics import frame_argument
+from .rollouts import RolloutSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._core import StepParams
+    from ._records import Frame
+    from ._types import Array
+
+
+class PoseGoal(NamedTuple):
+    """A pose that a frame is to have.
+
+    Parameters
+    ----------
+    frame : str, int or Frame
+        The name of a body, or a frame on it.
+    pose : array_like, shape (7,)
+        Unit quaternion w, x, y, z and position in m, in the world, as :meth:`System.pose` returns it.
+    angle : float
+        Permitted angle, in rad, > 0.
+    distance : float
+        Permitted distance, in m, > 0.
+    counts : tuple of six bool
+        Which components of the error count: rotation about the world's x, y, z, then position along them.
+
+    Examples
+    --------
+    See :meth:`System.plan`.
+
+    >>> qs.PoseGoal("box", [1, 0, 0, 0, 0.1, 0, 0.03]).distance
+    0.005
+    """
+
+    frame: str | int | Frame
+    pose: ArrayLike
+    angle: float = 0.05
+    distance: float = 0.005
+    counts: tuple[bool, bool, bool, bool, bool, bool] = (True,) * 6  # type: ignore[assignment]
+
+
+class JointGoal(NamedTuple):
+    """A value that a joint is to have.
+
+    Parameters
+    ----------
+    coordinate : str
+        One of :attr:`System.coordinates`, of a joint without a quaternion.
+    value : float
+        In m or rad.
+    tolerance : float
+        Permitted error, in m or rad, > 0.
+
+    Examples
+    --------
+    >>> qs.JointGoal("door.hinge", 1.0).tolerance
+    0.01
+    """
+
+    coordinate: str
+    value: float
+    tolerance: float = 0.01
+
+
+class GoalPlan(NamedTuple):
+    """Commands that were found, where they lead, and what the check of them says.
+
+    Parameters
+    ----------
+    solved : bool
+        Whether the check finds that the plan reaches all goals and keeps all bounds.
+    status : str
+        How the search ended: ``"reached"``, ``"stalled"``, ``"steps"``, ``"stopped"``, or ``"failed: …"``.
+    u : ndarray, shape (T, n_u)
+        Commands at the ends of the steps. Without a solution they lead as near to the goal as was found.
+    q : ndarray, shape (T + 1, n_q)
+        Configurations from the start on.
+    h : float
+        Time between two commands, in s.
+    reached : list of int
+        Number of steps after which each goal is reached.
+    errors : ndarray, shape (T + 1, 4)
+        Of the goal in turn, after each step: angle (rad), distance (m), error of joints (m or rad), and the largest
+        of them as a share of its tolerance.
+    refusals : list of str
+        What the check holds against the plan; empty if it is solved.
+
+    Examples
+    --------
+    See :meth:`System.plan`.
+
+    >>> qs.GoalPlan._fields[:3]
+    ('solved', 'status', 'u')
+    """
+
+    solved: bool
+    status: str
+    u: Array
+    q: Array
+    h: float
+    reached: list[int]
+    errors: NDArray[np.float64]
+    refusals: list[str]
+
+
+_Goal = PoseGoal | JointGoal
+
+_PLANNERS = ("local", "mppi", "cem")
+
+
+class PlanningSystem(RolloutSystem):
+    """Plans: the part of :class:`System` that is about goals."""
+
+    def plan(
+        self,
+        goals: _Goal | Sequence[_Goal | Sequence[_Goal]],
+        *,
+        q0: ArrayLike | None = None,
+        u0: ArrayLike | None = None,
+        planner: str = "local",
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        rates: ArrayLike = np.inf,
+        region: float = 0.05,
+        horizon: int = 10,
+        kappa: Sequence[float] = (1e-2, 1e-3, 1e-4),
+        samples: int | None = None,
+        rounds: int = 2,
+        share: float = 0.1,
+        effort: float = 0.1,
+        at_end: float = 100.0,
+        steps: int = 100,
+        patience: int = 10,
+        seed: int = 0,
+        h: float | None = None,
+        params: StepParams | None = None,
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> GoalPlan:
+        """Searches for commands that bring bodies and joints to goals, and checks them.
+
+        Each step improves the commands of the next ``horizon`` steps, takes the first of them, and goes on from where
+        it leads. The step itself takes it, in steps of ``h / 10``; with the scene's law of friction, true distances
+        and certificates. At the end a check that shares no code with the planner replays the commands. What it
+        refuses is not solved. Use a scene whose motion does not depend on the step size (``relaxation`` a time, the
+        default). Plans have the same bits for any number of threads.
+
+        Parameters
+        ----------
+        goals : goal, or sequence of goals
+            Reached one after another; a list of goals among them is reached at one time.
+        q0 : array_like, shape (n_q,), optional
+            Start; the scene's by default.
+        u0 : array_like, shape (n_u,), optional
+            Command at the start; without command error by default.
+        planner : "local", "mppi" or "cem"
+            Quadratic programs along relaxed rollouts (:meth:`rollouts`), for robots with many joints in contact; or
+            averages of random rollouts of the step itself, for few joints and changes of contact.
+        lower, upper : array_like, shape (n_u,) or ()
+            Bounds of the commands, in m or rad.
+        rates : array_like, shape (n_u,) or ()
+            Largest rates of the commands, in m/s or rad/s.
+        region : float
+            Largest change of a command by one program, or deviation of random changes per step, in m or rad.
+        horizon : int
+            Number of steps of the horizon.
+        kappa : sequence of float
+            Of the programs of an improvement in turn, in J: :class:`Smooth`. A contact at 1 cm pushes with
+            100 kappa N.
+        samples : int, optional
+            Number of random rollouts: 32 of the local planner, where no program helps; 96 of the others.
+        rounds : int
+            Rounds of random rollouts for each step.
+        share : float
+            Of ``"mppi"`` the temperature, as a share of the spread of the better half of the costs; of ``"cem"``
+            the share of the best samples.
+        effort : float
+            Cost of a change of a command by ``region`` in a step. An error at its tolerance costs 1/2.
+        at_end : float
+            Weight of the error at the end of the horizon; that of the other states is 1.
+        steps, patience : int
+            The search ends after so many steps, or so many without progress.
+        seed : int
+            Of random changes.
+        h, params
+            As for :meth:`step`.
+        threads : int, optional
+            All cores by default.
+        progress : callable, optional
+            Called with the steps taken and the most steps. Ctrl-C ends the search with its error.
+
+        Returns
+        -------
+        GoalPlan
+
+        Raises
+        ------
+        ValueError
+            A goal, bound or setting makes no sense, for example a tolerance of 0 or a start outside of the bounds.
+
+        Examples
+        --------
+        A finger pushes a box five centimetres ahead:
+
+        >>> system = qs.load("scenes/planar_pusher.yml", set={"step.relaxation": 1, "step.size": 0.1})
+        >>> pose = system.pose("box", system.q0) + [0, 0, 0, 0, 0.05, 0, 0]
+        >>> plan = system.plan(qs.PoseGoal("box", pose, angle=0.2), planner="mppi", region=0.02, rates=0.5)
+        >>> plan.solved, plan.refusals
+        (True, [])
+        """
+        if planner not in _PLANNERS:
+            raise ValueError(f"planner is {planner!r}; give one of {', '.join(map(repr, _PLANNERS))}")
+        for name, count in {"horizon": horizon, "rounds": rounds, "steps": steps, "patience": patience}.items():
+            if not count >= 1:
+                raise ValueError(f"{name} is {count}; it must be ≥ 1")
+        for name, size in {"region": region, "share": share, **{f"kappa[{i}]": k for i, k in enumerate(kappa)}}.items():
+            if not 0 < size < np.inf:
+                raise ValueError(f"{name} is {size}; it must be > 0")
+        if samples is None:
+            samples = 32 if planner == "local" else 96
+        if samples < (0 if planner == "local" else 2):
+            raise ValueError(f"samples is {samples}; it must be ≥ 2")
+        start = shaped("q0", self.q0 if q0 is None else q0, (self.n_q,))
+        before = shaped("u0", self.commanded(start) if u0 is None else u0, (self.n_u,))
+        low, high, fast = (
+            np.ascontiguousarray(np.broadcast_to(np.asarray(of, dtype=float), (self.n_u,)))
+            for of in (lower, upper, rates)
+        )
+        in_turn = [goals] if isinstance(goals, _Goal) else list(goals)
+        given = [[_target(goal) for goal in ([at] if isinstance(at, _Goal) else at)] for at in in_turn]
+        data = _core.plan(
+            self, start, before, given, (low, high, fast, effort, at_end),
+            (planner, horizon, [float(k) for k in kappa], region, samples, rounds, share, seed),
+            (steps, patience, checked_threads(threads)), h, params, progress,
+        )  # fmt: skip
+        return GoalPlan(
+            data["status"] == "reached" and not data["refusals"],
+            data["status"],
+            data["u"].reshape(-1, self.n_u),
+            data["q"].reshape(-1, self.n_q),
+            data["h"],
+            data["reached"],
+            data["errors"].reshape(-1, 4),
+            data["refusals"],
+        )
+
+
+def _target(goal: _Goal) -> tuple[Any, ...]:
+    if isinstance(goal, JointGoal):
+        return goal.coordinate, float(goal.value), float(goal.tolerance)
+    pose = shaped("pose", goal.pose, (7,))
+    counts = [bool(c) for c in goal.counts]
+    if len(counts) != 6:
+        raise ValueError(f"`counts` has {len(counts)} entries; it must have 6")
+    return frame_argument(goal.frame), pose.tolist(), counts, float(goal.angle), float(goal.distance)
