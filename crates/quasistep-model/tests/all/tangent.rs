@@ -46,7 +46,9 @@ fn rates(model: &Model, s: &mut Samples, angle: f64) -> Vec<f64> {
     for body in model.bodies().iter().filter(|body| body.q.len() >= 4) {
         let turn = &mut v[body.v.start..body.v.start + 3];
         let size = turn.iter().map(|x| x * x).sum::<f64>().sqrt();
-        turn.iter_mut().for_each(|x| *x *= angle / size);
+        for x in turn {
+            *x *= angle / size;
+        }
     }
     v
 }
@@ -55,7 +57,9 @@ fn rates(model: &Model, s: &mut Samples, angle: f64) -> Vec<f64> {
 fn scaled(model: &Model, q: &[f64], by: f64) -> Vec<f64> {
     let mut q = q.to_vec();
     for body in model.bodies().iter().filter(|body| body.q.len() >= 4) {
-        q[body.q.start..body.q.start + 4].iter_mut().for_each(|x| *x *= by);
+        for x in &mut q[body.q.start..body.q.start + 4] {
+            *x *= by;
+        }
     }
     q
 }
