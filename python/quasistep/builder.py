@@ -292,6 +292,42 @@ def ellipsoid(radii: ArrayLike, **keys: Any) -> dict[str, Any]:
     return {"ellipsoid": {"radii": radii}, **keys}
 
 
+def height_field(
+    heights: Any = None,
+    *,
+    size: Any,
+    image: str | None = None,
+    height: float | None = None,
+    base: float | None = None,
+    **keys: Any,
+) -> dict[str, Any]:
+    """Ground below heights on a grid, for a body that is fixed to the world.
+
+    Parameters
+    ----------
+    heights : array_like, shape (rows, columns)
+        Heights in m. The first row is at the largest y, columns go along x.
+    size : (float, float)
+        Extent along x and y, m; the middle is at the origin.
+    image, height : str, float
+        In place of `heights` a grey PNG file, and the height of white above black, m.
+    base : float
+        Thickness of the ground below its lowest point, m; default 1.
+
+    Examples
+    --------
+    >>> qs.height_field([[0, 0], [0, 0.1]], size=[1, 2])
+    {'height_field': {'size': [1.0, 2.0], 'heights': [[0.0, 0.0], [0.0, 0.1]]}}
+    """
+    given: dict[str, Any] = {"size": [float(s) for s in size]}
+    if heights is not None:
+        given["heights"] = [[float(z) for z in row] for row in heights]
+    for key, value in (("image", image), ("height", height), ("base", base)):
+        if value is not None:
+            given[key] = value
+    return {"height_field": given, **keys}
+
+
 def half_space(**keys: Any) -> dict[str, Any]:
     """Solid below z = 0 of its frame: a table, a floor.
 

@@ -45,15 +45,17 @@ pub const CONTROLLED_SCENES: [&str; 4] =
 
 /// Names of scenes whose facts are tested as shipped and which no other suite runs. Steps with
 /// substeps have no derivative as a single program; scenes of hands and of two arms run too long.
-pub const FACTS_ONLY: [&str; 14] = [
+pub const FACTS_ONLY: [&str; 16] = [
     "fall",
     "grain",
+    "nets",
     "lift",
     "slope",
     "conveyor",
     "suction",
     "tool_change",
     "sensors",
+    "terrain",
     "tunnel",
     "bin_picking",
     "robots/allegro_ball",

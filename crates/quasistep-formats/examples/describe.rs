@@ -153,6 +153,13 @@ fn part(part: &Part) -> Value {
             let points: Vec<[f64; 3]> = points.iter().map(|p| p.to_array()).collect();
             json!({ "type": "points", "points": points })
         }
+        Geometry::HeightField(field) => json!({
+            "type": "height_field",
+            "n": field.n(),
+            "size": field.size(),
+            "base": field.base(),
+            "heights": field.heights(),
+        }),
     };
     json!({
         "name": part.name,

@@ -6,9 +6,11 @@
 //! chain: massless links, then a fixed joint to the body's own frame. So every link keeps the frame
 //! of its file.
 
+use quasistep_geometry::HeightField;
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyInertia, JointKind};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Contents of a robot or scene file.
 #[derive(Clone, Debug, Default)]
@@ -257,6 +259,8 @@ pub enum Geometry {
     },
     /// The convex hull of points, in m.
     Points(Vec<Vec3>),
+    /// Ground below heights on a grid.
+    HeightField(Arc<HeightField>),
 }
 
 /// A joint between two links, or between a link and the base of the whole description.

@@ -12,6 +12,7 @@ mod error;
 pub mod files;
 mod filters;
 mod findings;
+pub mod height_map;
 mod inertia;
 mod mechanism;
 pub mod mesh;

@@ -1,7 +1,7 @@
 //! Broad phase: finds pairs of axis-aligned boxes that are near one another, by sweep and prune
 //! along the axis of largest spread.
 
-use quasistep_math::Vec3;
+use quasistep_math::{Pose, Vec3};
 
 /// An axis-aligned box; infinite sides are allowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +30,16 @@ impl Aabb {
     pub fn grown(&self, distance: f64) -> Self {
         let d = Vec3::new(distance, distance, distance);
         Self { min: self.min - d, max: self.max + d }
+    }
+
+    /// The smallest box around this one at pose `X`.
+    #[must_use]
+    pub fn turned(&self, X: &Pose) -> Self {
+        let (middle, half) = ((self.min + self.max) * 0.5, (self.max - self.min) * 0.5);
+        let rows = X.rotation.to_matrix().rows.map(Vec3::abs);
+        let extent = Vec3::new(rows[0].dot(half), rows[1].dot(half), rows[2].dot(half));
+        let middle = X.transform_point(middle);
+        Self { min: middle - extent, max: middle + extent }
     }
 
     /// True if the gap between the boxes is less than `margin` (m) along every axis.

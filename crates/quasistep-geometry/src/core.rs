@@ -218,8 +218,16 @@ impl Core {
             Shape::Cylinder { .. }
             | Shape::Ellipsoid { .. }
             | Shape::HalfSpace
+            | Shape::HeightField(_)
             | Shape::Cloud(_) => {}
         }
+    }
+
+    /// Empties the core.
+    pub fn clear(&mut self) {
+        self.points.clear();
+        self.faces.clear();
+        self.ties = Ties::Point;
     }
 
     fn push_face(&mut self, normal: Vec3, corners: &[u32]) {

@@ -53,6 +53,15 @@ impl ContactPoint {
     }
 }
 
+/// Signed distance of a point to a shape's surface, and the normal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Surface {
+    /// Signed distance, in m: < 0 inside.
+    pub distance: f64,
+    /// Outward unit normal at the nearest point of the surface, in the shape's frame.
+    pub normal: Vec3,
+}
+
 /// Feature number of the point of a one-point patch.
 pub(crate) const SINGLE: u32 = u32::MAX;
 

@@ -14,6 +14,9 @@
 //! normals of caps, sides, rims and curved surfaces. All results are exact to rounding, also at
 //! exact touch.
 //!
+//! A height field is a union of prisms. Each prism within reach is measured as a polytope; normals
+//! that neighbouring prisms forbid are replaced.
+//!
 //! A point cloud is a shape too. Each of its points is a contact feature, measured against the
 //! exact surface of the other shape. [`Choice`] says which few of them become contact points.
 //!
@@ -35,6 +38,8 @@ mod ellipsoid;
 mod ellipsoid_pair;
 mod gjk;
 mod half_space;
+mod height_field;
+mod height_field_pair;
 mod hull_pair;
 mod line_patch;
 mod mass;
@@ -59,6 +64,7 @@ pub use broad_phase::{Aabb, BroadPhase};
 pub use cloud::choice::Choice;
 pub use cloud::points::{CloudError, PointCloud};
 pub use distance::{ContactPoint, Distance};
+pub use height_field::{HeightField, HeightFieldError};
 pub use mass::MassProperties;
 pub use motion::map::{ContactMotion, MotionMap};
 pub use narrow_phase::{NarrowPhase, contact_patch, signed_distance};

@@ -6,6 +6,7 @@ use crate::core_pair::core_distance;
 use crate::distance::{ContactPoint, Distance, TOUCH, flip_distance, flip_point, single};
 use crate::ellipsoid::Ellipsoid;
 use crate::gjk::{self, Stand};
+use crate::height_field::Ground;
 use crate::line_patch::along_edges;
 use crate::patch::Clipper;
 use crate::shape::{Pair, Shape};
@@ -39,7 +40,8 @@ pub struct NarrowPhase {
     pub(crate) a: Core,
     pub(crate) b: Core,
     hulls: hull_pair::Memory,
-    clipper: Clipper,
+    pub(crate) clipper: Clipper,
+    pub(crate) ground: Ground,
     pub(crate) clouds: CloudMemory,
 }
 
@@ -68,6 +70,13 @@ impl NarrowPhase {
     ) -> Distance {
         match (a, b) {
             (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => self.clouds.distance(a, X_WA, b, X_WB),
+            (Shape::HeightField(field), _) => {
+                self.ground_distance(&Pair { a: &**field, X_WA, b, X_WB })
+            }
+            (_, Shape::HeightField(field)) => {
+                let pair = Pair { a: &**field, X_WA: X_WB, b: a, X_WB: X_WA };
+                flip_distance(self.ground_distance(&pair))
+            }
             (Shape::HalfSpace, Shape::HalfSpace) => Distance {
                 phi: f64::INFINITY,
                 p_WCa: X_WA.translation,
@@ -103,6 +112,17 @@ impl NarrowPhase {
         match (a, b) {
             (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => {
                 self.clouds.choose(&pair, None, margin, out);
+            }
+            (Shape::HeightField(field), _) => {
+                self.ground_patch(&Pair { a: &**field, X_WA, b, X_WB }, margin, out);
+            }
+            (_, Shape::HeightField(field)) => {
+                let start = out.len();
+                let pair = Pair { a: &**field, X_WA: X_WB, b: a, X_WB: X_WA };
+                self.ground_patch(&pair, margin, out);
+                for point in &mut out[start..] {
+                    *point = flip_point(*point);
+                }
             }
             (Shape::HalfSpace, Shape::HalfSpace) => {}
             (Shape::HalfSpace, _) => {
@@ -260,10 +280,8 @@ impl NarrowPhase {
         // the distance is unknown here: the deepest point may be beside the face
         let phi = f64::INFINITY;
         let has_edges = |s: &Shape| {
-            !matches!(
-                s,
-                Shape::Sphere { .. } | Shape::Ellipsoid { .. } | Shape::HalfSpace | Shape::Cloud(_)
-            )
+            s.is_convex()
+                && !matches!(s, Shape::Sphere { .. } | Shape::Ellipsoid { .. } | Shape::HalfSpace)
         };
         if !has_edges(a) || !has_edges(b) {
             return;

@@ -6,7 +6,8 @@
 //! the other one along [`WEIGHTS`] in a shape's own frame decides. This depends on how bodies carry
 //! their shapes only, not on the world's axes or units.
 //!
-//! Clouds keep the caller's order, which the feature numbers of two clouds refer to.
+//! Clouds keep the caller's order, which the feature numbers of two clouds refer to. So do height
+//! fields, whose prisms are ordered one by one.
 
 use crate::distance::{ContactPoint, Distance, flip_distance, flip_point};
 use crate::narrow_phase::NarrowPhase;
@@ -20,7 +21,7 @@ const WEIGHTS: Vec3 = Vec3::new(1.0, std::f64::consts::SQRT_2, 1.732_050_807_568
 
 /// True if B comes before A in the canonical order.
 pub(crate) fn is_exchanged(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> bool {
-    if matches!(a, Shape::Cloud(_)) || matches!(b, Shape::Cloud(_)) {
+    if !a.is_convex() || !b.is_convex() {
         return false;
     }
     let by_pose = || {
@@ -62,7 +63,8 @@ fn measure(shape: &Shape) -> (u8, [f64; 3]) {
         Shape::Polytope(_) => (4, [0.0; 3]),
         Shape::Box { half } => (5, half),
         Shape::HalfSpace => (6, [0.0; 3]),
-        Shape::Cloud(_) => (7, [0.0; 3]),
+        Shape::HeightField(_) => (7, [0.0; 3]),
+        Shape::Cloud(_) => (8, [0.0; 3]),
     }
 }
 

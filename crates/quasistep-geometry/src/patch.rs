@@ -206,6 +206,22 @@ impl Clipper {
         out.extend_from_slice(&self.kept);
     }
 
+    /// Of points whose distances vary linearly, from index `start` on, keeps the corners of their
+    /// convex hull in the contact plane.
+    pub fn reduce_flat(&mut self, n_AB_W: Vec3, start: usize, out: &mut Vec<ContactPoint>) {
+        self.kept.clear();
+        if out.len() > start + 1 {
+            // askew to axes: many points of a grid have one coordinate, up to rounding
+            let (u, w) = (n_AB_W.any_orthogonal(), n_AB_W.cross(n_AB_W.any_orthogonal()));
+            self.find_ring(n_AB_W, u * 0.8 + w * 0.6, &out[start..]);
+            self.ring.sort_unstable();
+            self.ring.dedup();
+            self.kept.extend(self.ring.iter().map(|k| out[start + k]));
+            out.truncate(start);
+            out.extend_from_slice(&self.kept);
+        }
+    }
+
     fn reduce_by(
         &mut self,
         near: impl Fn(&ContactPoint, &ContactPoint) -> bool,
@@ -218,7 +234,12 @@ impl Clipper {
         }
         let flat = is_flat(n_AB_W, &out[start..]);
         if flat {
-            self.find_ring(n_AB_W, &out[start..]);
+            self.find_ring(n_AB_W, n_AB_W.any_orthogonal(), &out[start..]);
+            let points = &out[start..];
+            let deepest = (0..points.len())
+                .fold(0, |best, k| if points[k].phi < points[best].phi - SAME { k } else { best });
+            self.ring.push(deepest);
+            self.ring.sort_unstable();
         }
         self.kept.clear();
         for (k, point) in out[start..].iter().enumerate() {
@@ -234,10 +255,9 @@ impl Clipper {
         out.extend_from_slice(&self.kept);
     }
 
-    /// Fills `ring` with the corners of the points' convex hull in the contact plane and the deepest
-    /// point, ascending.
-    fn find_ring(&mut self, n: Vec3, points: &[ContactPoint]) {
-        let u = n.any_orthogonal();
+    /// Fills `ring` with the corners of the points' convex hull in the contact plane, in any order.
+    /// Points are taken in their order along `u`.
+    fn find_ring(&mut self, n: Vec3, u: Vec3, points: &[ContactPoint]) {
         let w = n.cross(u);
         let Self { order, ring, places, .. } = self;
         places.clear();
@@ -275,10 +295,6 @@ impl Clipper {
             // the last point of this half is the first of the other half
             ring.pop();
         }
-        let deepest = (0..points.len())
-            .fold(0, |best, k| if points[k].phi < points[best].phi - SAME { k } else { best });
-        ring.push(deepest);
-        ring.sort_unstable();
     }
 
     fn keep_farthest(&mut self, most: usize) {
@@ -310,7 +326,7 @@ impl Clipper {
 }
 
 /// True if the distances of a patch's points vary linearly, as between two planes.
-fn is_flat(n: Vec3, points: &[ContactPoint]) -> bool {
+pub(crate) fn is_flat(n: Vec3, points: &[ContactPoint]) -> bool {
     // fit a plane through the first point and the two that span the largest triangle
     let first = points[0];
     let place = |p: &ContactPoint| {

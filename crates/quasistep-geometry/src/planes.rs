@@ -49,13 +49,25 @@ impl Planes {
     /// Builds the tree from the unit normal, the offset (m) and a corner of each face, in the order
     /// of faces.
     pub fn new(faces: impl Iterator<Item = (Vec3, f64, Vec3)>) -> Self {
-        let (mut tree, mut corners) = (Self { planes: Vec::new(), nodes: Vec::new() }, Vec::new());
-        for ((normal, offset, corner), face) in faces.zip(0..) {
-            tree.planes.push(Plane { normal, offset, face });
-            corners.push(corner);
-        }
-        tree.split(0, tree.planes.len(), &corners);
+        let mut tree = Self { planes: Vec::new(), nodes: Vec::new() };
+        let (planes, corners): (Vec<_>, Vec<_>) =
+            faces.map(|(n, o, corner)| ((n, o), corner)).unzip();
+        tree.renew(&planes, &corners);
         tree
+    }
+
+    /// Builds the tree anew from the unit normal and the offset (m) of each face, and from a corner of
+    /// each.
+    pub fn renew(&mut self, planes: &[(Vec3, f64)], corners: &[Vec3]) {
+        self.planes.clear();
+        self.nodes.clear();
+        let plane = |((normal, offset), face): (&(Vec3, f64), u32)| Plane {
+            normal: *normal,
+            offset: *offset,
+            face,
+        };
+        self.planes.extend(planes.iter().zip(0..).map(plane));
+        self.split(0, planes.len(), corners);
     }
 
     fn split(&mut self, first: usize, end: usize, corners: &[Vec3]) {

@@ -1,21 +1,10 @@
 //! Exact signed distance of a point to a shape's surface.
 
+use crate::distance::{Surface, TOUCH};
 use crate::ellipsoid::Ellipsoid;
 use crate::polytope::{Face, Polytope};
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
-
-/// Signed distance of a point to a shape's surface, and the normal.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Surface {
-    /// Signed distance, in m: < 0 inside.
-    pub distance: f64,
-    /// Outward unit normal at the nearest point of the surface, in the shape's frame.
-    pub normal: Vec3,
-}
-
-/// Points nearer than this give a normal dominated by rounding, in m.
-const TOUCH: f64 = 1e-9;
 
 /// Distance and normal for a point `p` in the shape's frame. `None` for a cloud, which has no
 /// surface.
@@ -34,6 +23,7 @@ pub(crate) fn surface(shape: &Shape, p: Vec3) -> Option<Surface> {
             Surface { distance: ellipsoid.height(p, normal), normal }
         }
         Shape::Polytope(polytope) => polytope_surface(polytope, p),
+        Shape::HeightField(field) => field.surface(p),
         Shape::Cloud(_) => return None,
     })
 }

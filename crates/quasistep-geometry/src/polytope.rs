@@ -242,6 +242,43 @@ impl Polytope {
         self.squares = squares;
     }
 
+    /// A prism, whose corners [`set_prism`](Self::set_prism) moves.
+    pub(crate) fn new_prism() -> Self {
+        let top = [Vec3::Z, Vec3::X + Vec3::Z, Vec3::Y + Vec3::Z];
+        let low = top.map(|p| p - Vec3::Z);
+        let face =
+            |vertices: &[u32]| Face { normal: Vec3::Z, offset: 0.0, vertices: vertices.to_vec() };
+        let faces = [&[3, 4, 5][..], &[0, 2, 1], &[0, 1, 4, 3], &[1, 2, 5, 4], &[2, 0, 3, 5]];
+        let mut prism = Self::new([low, top].concat(), faces.map(face).to_vec());
+        prism.set_prism(&top, 0.0);
+        prism
+    }
+
+    /// Moves the corners of a prism: of its top, in m, counter-clockwise seen from above, and the z of
+    /// its bottom.
+    pub(crate) fn set_prism(&mut self, top: &[Vec3; 3], bottom: f64) {
+        for (k, p) in top.iter().enumerate() {
+            self.vertices[k] = Vec3 { z: bottom, ..*p };
+            self.vertices[k + 3] = *p;
+        }
+        let Self { vertices, .. } = self;
+        self.middle = vertices.iter().fold(Vec3::ZERO, |sum, v| sum + *v) / 6.0;
+        self.reach = vertices.iter().map(|v| v.norm_squared()).fold(0.0, f64::max).sqrt();
+        let size = vertices.iter().map(|v| (*v - self.middle).max_abs()).fold(0.0, f64::max);
+        self.thickness = 4.0 * PLANAR * size;
+        let (mut planes, mut corners) = ([(Vec3::ZERO, 0.0); 5], [Vec3::ZERO; 5]);
+        for (k, face) in self.faces.iter_mut().enumerate() {
+            let [a, b, c] = [0, 1, 2].map(|i| vertices[face.vertices[i] as usize]);
+            face.normal = (b - a).cross(c - a).try_normalize().unwrap_or(Vec3::Z);
+            let heights = face.vertices.iter().map(|v| vertices[*v as usize].dot(face.normal));
+            face.offset = heights.fold(f64::NEG_INFINITY, f64::max);
+            self.tops[k] = face.offset;
+            planes[k] = (face.normal, face.offset - face.normal.dot(self.middle));
+            corners[k] = a - self.middle;
+        }
+        self.planes.renew(&planes, &corners);
+    }
+
     /// Corners, in m.
     pub fn vertices(&self) -> &[Vec3] {
         &self.vertices

@@ -1,5 +1,6 @@
 use crate::broad_phase::Aabb;
 use crate::cloud::points::PointCloud;
+use crate::height_field::HeightField;
 use crate::mass::MassProperties;
 use crate::polytope::Polytope;
 use quasistep_math::{Mat3, Pose, Vec3};
@@ -43,6 +44,8 @@ pub enum Shape {
     HalfSpace,
     /// The convex hull of a set of points.
     Polytope(Arc<Polytope>),
+    /// Ground below heights on a grid: a union of prisms, which need not be convex.
+    HeightField(Arc<HeightField>),
     /// A point cloud: each point is a contact feature.
     Cloud(Arc<PointCloud>),
 }
@@ -75,7 +78,7 @@ impl Shape {
                 check("half length", *half_length)
             }
             Self::Ellipsoid { radii } => radii.iter().try_for_each(|r| check("radius", *r)),
-            Self::HalfSpace | Self::Polytope(_) | Self::Cloud(_) => Ok(()),
+            Self::HalfSpace | Self::Polytope(_) | Self::HeightField(_) | Self::Cloud(_) => Ok(()),
         }
     }
 
@@ -117,6 +120,7 @@ impl Shape {
                 let ends = |sign: f64| Vec3::new(end(0, sign), end(1, sign), end(2, sign));
                 Aabb { min: ends(-1.0), max: ends(1.0) }
             }
+            Self::HeightField(field) => field.bounds().turned(X_WG),
             Self::Cloud(cloud) => cloud.aabb(X_WG),
         }
     }
@@ -132,16 +136,16 @@ impl Shape {
             Self::Ellipsoid { radii } => radii.iter().copied().fold(0.0, f64::max),
             Self::HalfSpace => f64::INFINITY,
             Self::Polytope(polytope) => polytope.reach(),
-            Self::Cloud(cloud) => {
-                let Aabb { min, max } = cloud.aabb(&Pose::IDENTITY);
+            Self::HeightField(_) | Self::Cloud(_) => {
+                let Aabb { min, max } = self.aabb(&Pose::IDENTITY);
                 min.abs().max(max.abs()).norm()
             }
         }
     }
 
     /// Distance between the nearest two parallel planes that enclose the shape, in m. For a
-    /// polytope only planes parallel to a face are considered. Infinite for a half-space, and for a
-    /// cloud, which has no inside.
+    /// polytope only planes parallel to a face are considered; of a height field it is the ground below
+    /// the lowest point. Infinite for a half-space, and for a cloud, which has no inside.
     pub fn thickness(&self) -> f64 {
         match self {
             Self::Sphere { radius } | Self::Capsule { radius, .. } => 2.0 * radius,
@@ -149,6 +153,7 @@ impl Shape {
             Self::Box { half } => 2.0 * half.iter().copied().fold(f64::INFINITY, f64::min),
             Self::Ellipsoid { radii } => 2.0 * radii.iter().copied().fold(f64::INFINITY, f64::min),
             Self::HalfSpace | Self::Cloud(_) => f64::INFINITY,
+            Self::HeightField(field) => field.thickness(),
             Self::Polytope(polytope) => {
                 let across = polytope.faces().iter().map(|face| {
                     let far = polytope.vertices()[polytope.support(-face.normal()) as usize];
@@ -183,12 +188,24 @@ impl Shape {
             }
             Self::HalfSpace => None,
             Self::Polytope(polytope) => Some(polytope.vertices()[polytope.support(d) as usize]),
+            Self::HeightField(field) => field.support_within(d, &field.bounds()),
             Self::Cloud(cloud) => Some(cloud.support(d)),
         }
     }
 
+    /// True if the shape is convex, whatever its sizes: neither a height field nor a cloud.
+    pub fn is_convex(&self) -> bool {
+        !matches!(self, Self::HeightField(_) | Self::Cloud(_))
+    }
+
+    /// True if the shape is a height field and the other no cloud, whose points have their own
+    /// derivatives.
+    pub(crate) fn is_ground_to(&self, other: &Self) -> bool {
+        matches!(self, Self::HeightField(_)) && !matches!(other, Self::Cloud(_))
+    }
+
     /// Mass properties of the solid at a density in kg/m³. `None` for a half-space, which is
-    /// unbounded, and for a cloud, which has no volume.
+    /// unbounded, for a height field, which does not move, and for a cloud, which has no volume.
     pub fn mass_properties(&self, density: f64) -> Option<MassProperties> {
         let centred = |mass: f64, moments: [f64; 3]| MassProperties {
             mass,
@@ -224,7 +241,7 @@ impl Shape {
                 let moment = |x: f64, y: f64| 0.2 * m * (x * x + y * y);
                 Some(centred(m, [moment(*b, *c), moment(*a, *c), moment(*a, *b)]))
             }
-            Self::HalfSpace | Self::Cloud(_) => None,
+            Self::HalfSpace | Self::HeightField(_) | Self::Cloud(_) => None,
             Self::Polytope(polytope) => Some(polytope.mass_properties(density)),
         }
     }

@@ -63,7 +63,7 @@ impl NarrowPhase {
         out: &mut Vec<ContactPoint>,
     ) -> bool {
         let &Pair { a, X_WA, b, X_WB } = pair;
-        let has_faces = |s: &Shape| !matches!(s, Shape::HalfSpace | Shape::Cloud(_));
+        let has_faces = |s: &Shape| s.is_convex() && !matches!(s, Shape::HalfSpace);
         if !has_faces(a) || !has_faces(b) || self.signed_distance(a, X_WA, b, X_WB).phi >= 0.0 {
             return false;
         }
@@ -208,6 +208,7 @@ impl Shape {
             | Self::Capsule { .. }
             | Self::Ellipsoid { .. }
             | Self::HalfSpace
+            | Self::HeightField(_)
             | Self::Cloud(_) => {}
         }
     }

@@ -24,6 +24,7 @@ mod collada;
 mod fault;
 mod frame;
 mod gltf;
+mod height_map;
 mod image;
 mod lines;
 mod msh;
@@ -36,6 +37,7 @@ mod stl;
 pub mod xml;
 
 pub use fault::{Fault, Place};
+pub use height_map::HeightMap;
 pub use image::Image;
 pub use lines::{Lines, words};
 pub use open::{Open, Textures};

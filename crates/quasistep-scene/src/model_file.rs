@@ -194,7 +194,7 @@ impl Kind {
             robot.links[**link]
                 .collisions
                 .iter()
-                .any(|part| matches!(part.geometry, Geometry::HalfSpace))
+                .any(|part| matches!(part.geometry, Geometry::HalfSpace | Geometry::HeightField(_)))
         };
         let stays = !robot.joints.iter().any(|joint| joint.kind.n_v() > 0);
         if robot.stepping.is_some()

@@ -98,6 +98,10 @@ fn shape(shape: &Shape) -> String {
         }
         Shape::HalfSpace => "half-space".to_owned(),
         Shape::Polytope(hull) => format!("hull of {} points", hull.vertices().len()),
+        Shape::HeightField(field) => {
+            let ([nx, ny], [x, y]) = (field.n(), field.size().map(short));
+            format!("height field of {ny} × {nx} heights, {x} × {y} m")
+        }
         Shape::Cloud(cloud) => format!("cloud of {} points", cloud.points().len()),
         _ => "shape".to_owned(),
     }

@@ -535,6 +535,7 @@ fn primitive(geometry: &Geometry) -> Option<Shape> {
             Shape::Capsule { radius: *radius, half_length: *half_length }
         }
         Geometry::HalfSpace => Shape::HalfSpace,
+        Geometry::HeightField(field) => Shape::HeightField(field.clone()),
         Geometry::Ellipsoid { radii } => Shape::Ellipsoid { radii: *radii },
         // meshes and point sets are converted to convex shapes elsewhere
         Geometry::Mesh { .. } | Geometry::Points(_) => return None,

@@ -5,9 +5,10 @@ use crate::collision_mesh::Shaping;
 use crate::document::{At, Map, pose};
 use crate::friction::Given;
 use quasistep_formats::SceneError;
+use quasistep_formats::height_map;
 use quasistep_formats::mesh::{self, Mesh};
 use quasistep_geometry::{
-    MassProperties, Polytope, Samples, Shape, sample_surface, sample_triangles,
+    HeightField, MassProperties, Polytope, Samples, Shape, sample_surface, sample_triangles,
 };
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::DrawnGeometry;
@@ -44,13 +45,14 @@ pub(crate) enum Weight {
     Nothing,
 }
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "sphere",
     "box",
     "capsule",
     "cylinder",
     "ellipsoid",
     "half_space",
+    "height_field",
     "mesh",
     "points",
     "cloud",
@@ -61,8 +63,18 @@ const KEYS: [&str; 15] = [
     "collision",
     "visual",
 ];
-const KINDS: [&str; 9] =
-    ["sphere", "box", "capsule", "cylinder", "ellipsoid", "half_space", "mesh", "points", "cloud"];
+const KINDS: [&str; 10] = [
+    "sphere",
+    "box",
+    "capsule",
+    "cylinder",
+    "ellipsoid",
+    "half_space",
+    "height_field",
+    "mesh",
+    "points",
+    "cloud",
+];
 
 /// Reads one shape, which may become several pieces. Paths are relative to `dir`. Remarks for the
 /// user are added to `notes`.
@@ -116,6 +128,7 @@ pub(crate) fn pieces(
             value.map(&[])?;
             Shape::HalfSpace
         }
+        "height_field" => Shape::HeightField(Arc::new(height_field(value, dir)?)),
         "mesh" => {
             let keys = value.map(&["file", "scale", "parts", "tolerance", "simplify"])?;
             let shaping = Shaping::read(&keys)?;
@@ -262,6 +275,54 @@ fn split(
     Ok(pieces)
 }
 
+/// Thickness of the ground of a height field below its lowest point if none is given, in m.
+const BASE: f64 = 1.0;
+
+/// Reads a height field: `{heights, size, base}` or `{image, height, size, base}`.
+fn height_field(at: &At<'_>, dir: &Path) -> Result<HeightField, SceneError> {
+    let map = at.map(&["heights", "image", "height", "size", "base"])?;
+    let sizes = map.need("size")?;
+    let size: [f64; 2] = sizes.array("m")?;
+    if size.iter().any(|s| *s <= 0.0) {
+        return Err(sizes.error(format!("{size:?} was seen; both must be > 0 m")));
+    }
+    let base = map.get("base").map_or(Ok(BASE), |at| at.positive("m"))?;
+    match (map.get("heights"), map.get("image")) {
+        (Some(heights), None) => {
+            if let Some(height) = map.get("height") {
+                return Err(height.error("height is for an image; `heights` are in m"));
+            }
+            let n = rows(heights)?;
+            let rows: Result<Vec<Vec<f64>>, SceneError> =
+                heights.list()?.iter().map(|row| row.numbers("m")).collect();
+            // the first row is at the largest y
+            let values = rows?.into_iter().rev().flatten().collect();
+            HeightField::new(n, size, values, base).map_err(|e| heights.error(e.to_string()))
+        }
+        (None, Some(image)) => {
+            let path = dir.join(image.text()?);
+            let height = map.need("height")?.positive("m")?;
+            let pixels = height_map::read(&path).map_err(|why| image.error(why))?;
+            height_map::field(pixels, size, height, base).map_err(|why| image.error(why))
+        }
+        _ => Err(at.error("give one of `heights`, rows of numbers in m, and `image`, a PNG file")),
+    }
+}
+
+/// Numbers of columns and rows of a table.
+fn rows(at: &At<'_>) -> Result<[usize; 2], SceneError> {
+    let rows = at.list()?;
+    let mut columns = None;
+    for (k, row) in rows.iter().enumerate() {
+        let n = row.list()?.len();
+        if *columns.get_or_insert(n) != n {
+            let first = columns.unwrap_or(n);
+            return Err(row.error(format!("row {k} has {n} heights; the first row has {first}")));
+        }
+    }
+    Ok([columns.unwrap_or(0), rows.len()])
+}
+
 /// The convex hull of points (m) as a shape.
 pub(crate) fn hull(points: &[Vec3], at: &At<'_>) -> Result<Shape, SceneError> {
     match Polytope::from_points(points) {
@@ -269,6 +330,9 @@ pub(crate) fn hull(points: &[Vec3], at: &At<'_>) -> Result<Shape, SceneError> {
         Err(e) => Err(at.error(e.to_string())),
     }
 }
+
+/// Most points along a side of a height field that are drawn.
+const MOST_DRAWN: usize = 200;
 
 /// Drawn geometry of a collision shape.
 pub(crate) fn drawn(shape: &Shape) -> DrawnGeometry {
@@ -286,6 +350,11 @@ pub(crate) fn drawn(shape: &Shape) -> DrawnGeometry {
             vertices: polytope.vertices().iter().map(|v| v.to_array()).collect(),
             triangles: fans(polytope),
         },
+        Shape::HeightField(field) => {
+            let (vertices, triangles) = field.mesh(MOST_DRAWN);
+            let vertices = vertices.iter().map(|v| v.to_array()).collect();
+            DrawnGeometry::Mesh { vertices, triangles }
+        }
         _ => DrawnGeometry::HalfSpace,
     }
 }

@@ -241,7 +241,12 @@ impl ContactRows {
         self.slot.clear();
         self.slot.resize(system.model.n_v(), u32::MAX);
         let mut end = 0;
-        for pair in scan.points.chunk_by(|x, y| (x.geom_a, x.geom_b) == (y.geom_a, y.geom_b)) {
+        let is_one_contact = |x: &NearPoint, y: &NearPoint| {
+            let is_flat = || (x.point.n_AB_W - y.point.n_AB_W).max_abs() <= FLAT;
+            (x.geom_a, x.geom_b) == (y.geom_a, y.geom_b)
+                && (is_flat() || !system.is_on_ground((x.geom_a, x.geom_b)))
+        };
+        for pair in scan.points.chunk_by(is_one_contact) {
             let at = end;
             end += pair.len();
             let friction = system.friction(pair[0].geom_a as usize, pair[0].geom_b as usize);

@@ -5,7 +5,7 @@ use crate::report::ContactReport;
 use crate::seams::{self, Cut, Placed, Side};
 use crate::system::System;
 use crate::timer::{Stage, Timer};
-use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase, Shape};
+use quasistep_geometry::{Aabb, BroadPhase, ContactMotion, ContactPoint, NarrowPhase};
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::Kinematics;
 use std::ops::Range;
@@ -240,10 +240,10 @@ impl Scan {
     fn close_seams(&mut self, system: &System) {
         self.sides.clear();
         self.at_seams.clear();
-        let is_cloud = |geom: u32| matches!(system.geoms[geom as usize].shape, Shape::Cloud(_));
+        let is_convex = |geom: u32| system.geoms[geom as usize].shape.is_convex();
         for near in self.points.chunk_by(|x, y| (x.geom_a, x.geom_b) == (y.geom_a, y.geom_b)) {
             let (a, b) = (near[0].geom_a, near[0].geom_b);
-            if is_cloud(a) || is_cloud(b) {
+            if !(is_convex(a) && is_convex(b)) {
                 continue;
             }
             let ContactPoint { phi, p_WCa, p_WCb, n_AB_W, .. } = nearest_of(near).point;

@@ -270,7 +270,7 @@ struct Balanced {
     size: f64,
 }
 
-/// Distance along a ray (point, unit direction) to a convex shape, at most `range`.
+/// Distance along a ray (point, unit direction) to a shape, at most `range`.
 ///
 /// The distance to a convex shape is a convex function along the ray, so Newton's method from the
 /// origin approaches its first zero from one side. A slope that is not negative means that the ray
@@ -282,7 +282,7 @@ fn hit(
     range: f64,
 ) -> f64 {
     const POINT: Shape = Shape::Sphere { radius: 0.0 };
-    const MOST: usize = 100;
+    const MOST: usize = 1000;
     let mut t = 0.0;
     for _ in 0..MOST {
         let place = Pose::from_translation(p + d * t);
@@ -290,7 +290,8 @@ fn hit(
         if distance.phi <= 1e-12 * range {
             return t;
         }
-        let slope = distance.n_AB_W.dot(d);
+        // a sphere of this radius is free, whatever the shape
+        let slope = if shape.is_convex() { distance.n_AB_W.dot(d) } else { 1.0 };
         if slope <= f64::EPSILON {
             return range;
         }

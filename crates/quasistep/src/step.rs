@@ -112,7 +112,14 @@ impl System {
         work.report.choice = None;
         work.work_left = params.work_limit;
         work.warm.scale_to(params.time_step);
-        self.take_substeps(state, input, params, work)?;
+        self.take_substeps(state, input, params, work).map_err(|why| match why {
+            // the work of all programs of the step
+            StepError::Undecided { convex, pivots, limited: true, .. } => {
+                let work = params.work_limit - work.work_left;
+                StepError::Undecided { convex, pivots, work, limited: true }
+            }
+            other => other,
+        })?;
 
         // `state` is unchanged up to here
         std::mem::swap(&mut state.q, &mut work.q_next);

@@ -539,9 +539,24 @@ fn is_clear(narrow: &mut NarrowPhase, system: &System, check: &Check, width: f64
         return true;
     }
     let [A, B] = [check.a, check.b].map(|geom| &system.geoms[geom as usize].shape);
-    let mut chord = |n: Vec3| {
-        [start, end].map(|at| -reach(narrow, B, &at.X_WB, -n) - reach(narrow, A, &at.X_WA, n))
+    let over = system.is_on_ground((check.a, check.b)).then(|| {
+        // ground beside the box around the other shape's motion is not in its way
+        let over = |other: &Shape, from: [&Pose; 2], to: [&Pose; 2]| {
+            let [from, to] = [from, to].map(|[X_WG, X_WO]| other.aabb(&(X_WG.inverse() * *X_WO)));
+            from.joined(&to).grown(check.bulge)
+        };
+        let [(a, b), (c, d)] = [start, end].map(|at| (&at.X_WA, &at.X_WB));
+        [over(B, [a, b], [c, d]), over(A, [b, a], [d, c])]
+    });
+    let mut reach = |shape: &Shape, k: usize, X: &Pose, n: Vec3| match (shape, &over) {
+        (Shape::HeightField(field), Some(over)) => {
+            let top = field.support_within(X.rotation.inverse().rotate(n), &over[k]);
+            top.map_or(f64::NEG_INFINITY, |p| X.transform_point(p).dot(n))
+        }
+        _ => reach(narrow, shape, X, n),
     };
+    let mut chord =
+        |n: Vec3| [start, end].map(|at| -reach(B, 1, &at.X_WB, -n) - reach(A, 0, &at.X_WA, n));
     let (f, g) = (chord(start.n_AB_W), chord(end.n_AB_W));
     // minimum of the maximum of two lines: at an end, or at their crossing
     let mut least = f[0].max(g[0]).min(f[1].max(g[1]));

@@ -229,7 +229,7 @@ impl System {
             })
         };
         check_roles(&model, &roles, held)?;
-        check_bodies(&geoms, &instances, n_bodies)?;
+        check_bodies(&geoms, &instances, &model)?;
         let n = geoms.len();
         let mut may_touch = touchable(&model, &geoms, &roles, &instances, &constraints);
         for (a, b) in excluded {
@@ -521,6 +521,14 @@ impl System {
         self.may_touch[a.min(b) * self.geoms.len() + a.max(b)]
     }
 
+    /// True if a geom of a pair is a height field. Its points with one normal are a contact of their
+    /// own, as those of another shape would be.
+    pub(crate) fn is_on_ground(&self, (a, b): (u32, u32)) -> bool {
+        let is_ground =
+            |geom: u32| matches!(self.geoms[geom as usize].shape, Shape::HeightField(_));
+        is_ground(a) || is_ground(b)
+    }
+
     /// Permitted overlap of a pair of geoms after a step that began without overlap, in m.
     ///
     /// It is the smallest of three lengths: `most`
@@ -650,7 +658,8 @@ fn bad(what: String, seen: String, rule: String) -> SystemError {
 type Rule<'a> = (&'static str, &'a [f64], fn(f64) -> bool, &'static str);
 
 /// Checks that each body has an instance, and that shapes are valid.
-fn check_bodies(geoms: &[Geom], instances: &[u32], n_bodies: usize) -> Result<(), SystemError> {
+fn check_bodies(geoms: &[Geom], instances: &[u32], model: &Model) -> Result<(), SystemError> {
+    let n_bodies = model.n_bodies();
     if instances.len() != n_bodies {
         let seen = format!("{} entries", instances.len());
         return Err(bad("instances".into(), seen, format!("one for each of {n_bodies} bodies")));
@@ -662,7 +671,24 @@ fn check_bodies(geoms: &[Geom], instances: &[u32], n_bodies: usize) -> Result<()
         }
         geom.shape.check().map_err(|e| bad(what(), e.to_string(), "give a valid shape".into()))?;
     }
-    Ok(())
+    check_grounds(model, geoms)
+}
+
+/// Checks that height fields are on bodies that cannot move.
+fn check_grounds(model: &Model, geoms: &[Geom]) -> Result<(), SystemError> {
+    let is_ground = |geom: &&Geom| matches!(geom.shape, Shape::HeightField(_));
+    if !geoms.iter().any(|geom| is_ground(&geom)) {
+        return Ok(());
+    }
+    let weld = welds(model);
+    match geoms.iter().filter(is_ground).find(|geom| weld[geom.body] != WORLD) {
+        None => Ok(()),
+        Some(geom) => Err(bad(
+            format!("shape `{}`", geom.name),
+            format!("a height field on body `{}`, which moves", model.body(geom.body).name),
+            "fix the body to the world, or give a mesh".into(),
+        )),
+    }
 }
 
 /// Checks a pair of shapes, of which there are `n`.
@@ -747,10 +773,10 @@ pub(crate) fn welds(model: &Model) -> Vec<usize> {
 fn groups(model: &Model, geoms: &[Geom]) -> Vec<Option<u32>> {
     let weld = welds(model);
     let mut count = vec![0; weld.len()];
-    let is_cloud = |geom: &Geom| matches!(geom.shape, Shape::Cloud(_));
-    geoms.iter().filter(|g| !is_cloud(g)).for_each(|g| count[weld[g.body]] += 1);
+    let is_convex = |geom: &Geom| geom.shape.is_convex();
+    geoms.iter().filter(|g| is_convex(g)).for_each(|g| count[weld[g.body]] += 1);
     let group = |geom: &Geom| {
-        (count[weld[geom.body]] > 1 && !is_cloud(geom)).then_some(weld[geom.body] as u32)
+        (count[weld[geom.body]] > 1 && is_convex(geom)).then_some(weld[geom.body] as u32)
     };
     geoms.iter().map(group).collect()
 }

@@ -7,7 +7,9 @@ use super::spec::Spec;
 use super::told::{NO_MATERIAL, NOT_DRAWN, Told};
 use crate::description::{Friction, Geometry, Masks};
 use crate::error::{SceneError, unknown};
+use quasistep_geometry::HeightField;
 use quasistep_math::{Mat3, Pose, Vec3};
+use std::sync::Arc;
 
 /// Geoms with less volume (m³), or area (m²) if they are shells, have no mass, as in MuJoCo.
 const LEAST_EXTENT: f64 = 1e-14;
@@ -65,10 +67,13 @@ impl Geom {
         let shown = name.clone().unwrap_or_else(|| String::from("without a name"));
         let (geometry, X_FG) = match &form.shape {
             Shape::Plane => (Some(Geometry::HalfSpace), Pose::IDENTITY),
+            Shape::Heights(field) => {
+                (Some(Geometry::HeightField(Arc::clone(field))), Pose::IDENTITY)
+            }
             Shape::Field => {
                 if masks.own != 0 || masks.others != 0 {
                     return Err(at.error(
-                        "a height field or distance field that may touch was seen; give a mesh, or contype and conaffinity 0",
+                        "a distance field that may touch was seen; give a mesh, or contype and conaffinity 0",
                     ));
                 }
                 told.group(NOT_DRAWN, &at.own.place, &shown);
@@ -105,6 +110,7 @@ impl Geom {
 /// Shape of a geom.
 enum Shape<'a> {
     Plane,
+    Heights(&'a Arc<HeightField>),
     Field,
     /// A primitive, and its pose in the geom frame. The pose differs from identity only if it is
     /// fitted to a mesh.
@@ -118,7 +124,7 @@ struct Form<'a> {
     X_SF: Pose,
 }
 
-fn form<'a>(at: &Read<'a>, kind: Kind, spec: &Spec) -> Result<Form<'a>, SceneError> {
+fn form<'a>(at: &Read<'a>, kind: Kind, spec: &'a Spec) -> Result<Form<'a>, SceneError> {
     let mut size = at.partly("size", [0.0; 3])?;
     let pos = Vec3::from(at.partly("pos", [0.0; 3])?);
     let mut X_SF = Pose::new(rotation(at, &spec.compiler)?, pos);
@@ -152,7 +158,8 @@ fn form<'a>(at: &Read<'a>, kind: Kind, spec: &Spec) -> Result<Form<'a>, SceneErr
     };
     let shape = match (kind, mesh) {
         (Kind::Plane, None) => Shape::Plane,
-        (Kind::HeightField | Kind::DistanceField, _) => Shape::Field,
+        (Kind::HeightField, _) => Shape::Heights(heights(at, spec)?),
+        (Kind::DistanceField, _) => Shape::Field,
         (Kind::Mesh, Some(name)) => {
             asset(name)?;
             Shape::Mesh(name)
@@ -172,6 +179,15 @@ fn form<'a>(at: &Read<'a>, kind: Kind, spec: &Spec) -> Result<Form<'a>, SceneErr
         return Err(at.error("a size of 0 was seen; every size must be > 0 m"));
     }
     Ok(Form { shape, X_SF })
+}
+
+/// The height field that a geom names.
+fn heights<'a>(at: &Read<'a>, spec: &'a Spec) -> Result<&'a Arc<HeightField>, SceneError> {
+    let name = at.attribute("hfield").unwrap_or_default();
+    spec.fields.get(name).ok_or_else(|| {
+        let names: Vec<&str> = spec.fields.keys().map(String::as_str).collect();
+        at.error(unknown("hfield", name, &names))
+    })
 }
 
 fn primitive(at: &Read<'_>, kind: Kind, size: [f64; 3]) -> Result<Primitive, SceneError> {
@@ -202,7 +218,7 @@ fn geometry_of(primitive: Primitive) -> Geometry {
 fn weight(at: &Read<'_>, form: &Form<'_>, spec: &Spec) -> Result<Option<Weight>, SceneError> {
     let hollow = at.truth("shellinertia")?.unwrap_or(false);
     let (extent, moments, X_FC) = match &form.shape {
-        Shape::Plane | Shape::Field => return Ok(None),
+        Shape::Plane | Shape::Heights(_) | Shape::Field => return Ok(None),
         Shape::Primitive(primitive, X_FG) => {
             let spread = if hollow { solid::Spread::Surface } else { solid::Spread::Volume };
             (primitive.extent(spread), primitive.moments(spread), *X_FG)

@@ -12,6 +12,7 @@ mod contact;
 mod describe;
 mod equality;
 mod geom;
+mod height_field;
 mod inertia;
 mod joint;
 mod keyframe;

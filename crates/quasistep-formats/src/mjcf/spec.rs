@@ -1,13 +1,16 @@
 //! Parts of a file outside its bodies: compiler options, default classes, assets.
 
+use super::height_field;
 use super::mesh::MeshAsset;
 use super::read::Read;
 use super::tree::{Element, Reader};
 use crate::error::{SceneError, unknown};
 use crate::files;
+use quasistep_geometry::HeightField;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Most models that a file may attach, including nested ones.
 const MOST_MODELS: usize = 100;
@@ -154,6 +157,7 @@ pub(super) struct Spec {
     pub compiler: Compiler,
     classes: BTreeMap<String, Class>,
     pub meshes: BTreeMap<String, MeshAsset>,
+    pub fields: BTreeMap<String, Arc<HeightField>>,
     /// Colours of materials by name: red, green, blue, opacity.
     pub materials: BTreeMap<String, [f32; 4]>,
     /// Index among all specs of each model that can be attached.
@@ -181,6 +185,7 @@ impl Spec {
             compiler,
             classes: BTreeMap::from([(String::from("main"), Class::default())]),
             meshes: BTreeMap::new(),
+            fields: BTreeMap::new(),
             materials: BTreeMap::new(),
             models: BTreeMap::new(),
         };
@@ -292,20 +297,28 @@ impl Spec {
 
     fn assets(&mut self, may_open: &dyn Fn(&Path) -> Result<(), String>) -> Result<(), SceneError> {
         let textures = self.textures()?;
-        let (mut meshes, mut materials) = (BTreeMap::new(), BTreeMap::new());
+        let (mut meshes, mut fields, mut materials) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for own in self.root.in_sections("asset") {
             let at = self.behind(own, self.main())?;
+            let find = |file: &str| {
+                let path = self.asset_file(own, file);
+                may_open(&path).map_err(|why| at.error(why))?;
+                Ok(path)
+            };
             match own.tag.as_str() {
                 "mesh" => {
-                    let find = |file: &str| {
-                        let path = self.asset_file(own, file);
-                        may_open(&path).map_err(|why| at.error(why))?;
-                        Ok(path)
-                    };
                     let (name, mesh) = MeshAsset::read(&at, find)?;
                     if meshes.insert(name.clone(), mesh).is_some() {
                         return Err(own
                             .error(format!("a second mesh `{name}` was seen; names must differ")));
+                    }
+                }
+                "hfield" => {
+                    let (name, field) = height_field::read(&at, find)?;
+                    if fields.insert(name.clone(), field).is_some() {
+                        let why = format!("a second hfield `{name}` was seen; names must differ");
+                        return Err(own.error(why));
                     }
                 }
                 "material" => {
@@ -321,7 +334,7 @@ impl Spec {
                 _ => {}
             }
         }
-        (self.meshes, self.materials) = (meshes, materials);
+        (self.meshes, self.fields, self.materials) = (meshes, fields, materials);
         Ok(())
     }
 

@@ -21,8 +21,7 @@ pub(super) const REPAIRED: Kind =
 pub(super) const MOCAP: Kind =
     ("body", "mocap: it stays where the file puts it until a command of its joint moves it");
 pub(super) const NO_MATERIAL: Kind = ("geom", "its material is not in the file: grey");
-pub(super) const NOT_DRAWN: Kind =
-    ("geom", "a height field or distance field that touches nothing: not drawn");
+pub(super) const NOT_DRAWN: Kind = ("geom", "a distance field that touches nothing: not drawn");
 pub(super) const BODY_PLUGINS: Kind = ("body", "a plugin: its forces are left out");
 pub(super) const SKINS: Kind = ("skin", "not drawn");
 pub(super) const SENSORS: Kind = (

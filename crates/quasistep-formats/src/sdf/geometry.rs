@@ -144,7 +144,10 @@ fn extent(shape: &Geometry) -> f64 {
         }
         Geometry::Sphere { radius } | Geometry::Capsule { radius, .. } => *radius,
         Geometry::Cylinder { radius, half_length } => radius.min(*half_length),
-        Geometry::HalfSpace | Geometry::Mesh { .. } | Geometry::Points(_) => f64::INFINITY,
+        Geometry::HalfSpace
+        | Geometry::Mesh { .. }
+        | Geometry::Points(_)
+        | Geometry::HeightField(_) => f64::INFINITY,
     }
 }
 

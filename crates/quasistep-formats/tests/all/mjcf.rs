@@ -608,7 +608,16 @@ fn mistakes_of_bodies() -> Vec<(String, &'static str)> {
         (bodies("<geom size='nan'/>"), "finite number"),
         (bodies("<geom type='capsule' size='1' fromto='0 0 0 0 0 0'/>"), "fromto"),
         (bodies("<geom type='mesh' mesh='m'/>"), "unknown mesh `m`"),
-        (bodies("<geom type='hfield' hfield='h'/>"), "height field"),
+        (bodies("<geom type='hfield' hfield='h'/>"), "unknown hfield `h`"),
+        (bodies("<geom type='sdf'/>"), "distance field"),
+        ("<asset><hfield name='h' nrow='2' ncol='2' size='1 1 1 0'/></asset>".into(), "size 0"),
+        ("<asset><hfield name='h' nrow='1' ncol='2' size='1 1 1 1'/></asset>".into(), "nrow is 1"),
+        (
+            "<asset><hfield name='h' nrow='2' ncol='2' elevation='1 2' size='1 1 1 1'/></asset>"
+                .into(),
+            "elevation has 2 numbers",
+        ),
+        ("<asset><hfield name='h' file='h.png' size='1 1 1 1'/></asset>".into(), "does not exist"),
         (bodies("<geom size='1' condim='2'/>"), "condim"),
         (bodies("<joint axis='0 0 0'/>"), "direction"),
         (bodies("<joint range='2 1' limited='true'/>"), "smaller one"),
@@ -700,4 +709,29 @@ fn files_that_are_not_allowed_are_refused() {
     assert!(folder.read(&Options::default()).unwrap_err().to_string().contains("outside"));
     let anywhere = Options { open_anywhere: true, ..Options::default() };
     assert!(folder.read(&anywhere).is_ok());
+}
+
+/// The first row of `elevation` is at the largest y; heights are normalised to the third size.
+#[test]
+fn height_fields_are_those_of_mujoco() {
+    let field = |asset: &str, files: &[(&str, &str)]| {
+        let model = format!(
+            "<mujoco><asset><hfield name='h' {asset} size='1 0.5 0.2 0.1'/></asset>\
+             <worldbody><geom type='hfield' hfield='h'/></worldbody></mujoco>"
+        );
+        let folder = Folder::new(&[&[("m.xml", model.as_str())], files].concat());
+        let d = folder.read(&Options::default()).unwrap();
+        match &link(&d, "world").collisions[0].geometry {
+            Geometry::HeightField(field) => field.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let inline = field("nrow='2' ncol='3' elevation='1 1 3  5 1 1'", &[]);
+    assert_eq!((inline.n(), inline.size(), inline.base()), ([3, 2], [2.0, 1.0], 0.1));
+    assert_eq!(inline.heights(), [0.2, 0.0, 0.0, 0.0, 0.0, 0.1]);
+    // MuJoCo's own format: rows, columns, and heights from the smallest y on
+    let table = "\u{2}\0\0\0\u{3}\0\0\0\0\0 A\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0 @";
+    let table = field("file='h.bin'", &[("h.bin", table)]);
+    assert_eq!(table.n(), [3, 2]);
+    assert_eq!(table.heights(), [0.2, 0.0, 0.0, 0.0, 0.0, 0.05]);
 }

@@ -2,7 +2,9 @@
 
 use super::choice::Choice;
 use super::field::{BallField, Motion, PlaneField};
-use super::field_of_shape::{BOX, CAPSULE, CYLINDER, EllipsoidField, MirrorField, PolytopeField};
+use super::field_of_shape::{
+    BOX, CAPSULE, CYLINDER, EllipsoidField, GroundField, MirrorField, PolytopeField,
+};
 use super::memory::CloudMemory;
 use super::points::PointCloud;
 use crate::distance::{ContactPoint, Distance};
@@ -126,6 +128,10 @@ impl CloudMemory {
             }
             Shape::Polytope(polytope) => {
                 let field = PolytopeField::new(shape, polytope, motion, &mut self.planes);
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
+            Shape::HeightField(_) => {
+                let field = GroundField { shape, motion };
                 chooser.choose(isa, tree, &field, far, choice, limit);
             }
             Shape::Cloud(_) => unreachable!("two clouds have their own function"),

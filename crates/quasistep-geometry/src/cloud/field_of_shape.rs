@@ -3,7 +3,8 @@
 #![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
 use super::field::{Field, Motion, farthest_corner, nearest_corner};
-use crate::point::{Surface, surface};
+use crate::distance::Surface;
+use crate::point::surface;
 use crate::polytope::Polytope;
 use crate::shape::Shape;
 use quasistep_linalg::simd::{LANES, Simd};
@@ -217,6 +218,39 @@ impl Field for PolytopeField<'_> {
             highest = S::max(highest, lowest);
         }
         highest
+    }
+
+    #[inline(always)]
+    fn ceiling<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        S::add(self.distance::<S>(centre, f64::INFINITY), S::norm(half))
+    }
+
+    fn normal(&self, p: Vec3) -> Vec3 {
+        normal(&self.motion, self.shape, p)
+    }
+}
+
+/// Field of a height field: exact at each point; a box is bounded by the distance of its centre.
+pub(crate) struct GroundField<'a> {
+    pub shape: &'a Shape,
+    pub motion: Motion,
+}
+
+impl Field for GroundField<'_> {
+    #[inline(always)]
+    fn distance<S: Simd>(&self, p: [S::V; 3], _: f64) -> S::V {
+        let p = p.map(S::to_array);
+        let mut phi = [0.0; LANES];
+        for (l, phi) in phi.iter_mut().enumerate() {
+            let q = self.motion.point(Vec3::new(p[0][l], p[1][l], p[2][l]));
+            *phi = surface(self.shape, q).map_or(f64::INFINITY, |s| s.distance);
+        }
+        S::load(&phi)
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        S::sub(self.distance::<S>(centre, f64::INFINITY), S::norm(half))
     }
 
     #[inline(always)]

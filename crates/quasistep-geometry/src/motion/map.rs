@@ -81,7 +81,7 @@ impl ContactMotion {
     }
 
     /// Derivatives as A moves relative to B, from those as B moves relative to A.
-    pub(super) fn exchanged(&self, point: &ContactPoint) -> Self {
+    pub(crate) fn exchanged(&self, point: &ContactPoint) -> Self {
         let motion = Self::of(|w, v| {
             // moving everything back leaves B fixed
             let u = v + w.cross(point.p_WCa - point.p_WCb);

@@ -19,10 +19,11 @@ pub(crate) mod map;
 mod patch;
 
 use crate::distance::{ContactPoint, SINGLE, flip_point};
+use crate::height_field::HeightField;
 use crate::narrow_phase::NarrowPhase;
 use crate::pair_order::is_exchanged;
 use crate::round_patch::is_lowest_of_rim;
-use crate::shape::Shape;
+use crate::shape::{Pair, Shape};
 use map::ContactMotion;
 use quasistep_math::{Pose, Vec3};
 
@@ -44,7 +45,9 @@ impl NarrowPhase {
         out: &mut Vec<ContactMotion>,
     ) {
         let start = out.len();
-        if is_exchanged(a, X_WA, b, X_WB) {
+        if a.is_ground_to(b) || b.is_ground_to(a) {
+            self.motions_on_ground([a, b], [X_WA, X_WB], margin, points, out);
+        } else if is_exchanged(a, X_WA, b, X_WB) {
             let flipped: Vec<ContactPoint> = points.iter().map(|p| flip_point(*p)).collect();
             self.motions_in_order([b, a], [X_WB, X_WA], margin, &flipped, out);
             for (motion, point) in out[start..].iter_mut().zip(points) {
@@ -52,6 +55,25 @@ impl NarrowPhase {
             }
         } else {
             self.motions_in_order([a, b], [X_WA, X_WB], margin, points, out);
+        }
+    }
+
+    /// Derivatives of the patch of two shapes, one of them a height field and the other no cloud; see
+    /// [`contact_motions`](Self::contact_motions).
+    fn motions_on_ground(
+        &mut self,
+        [a, b]: [&Shape; 2],
+        [X_WA, X_WB]: [&Pose; 2],
+        margin: f64,
+        points: &[ContactPoint],
+        out: &mut Vec<ContactMotion>,
+    ) {
+        if let Shape::HeightField(field) = a {
+            let pair = Pair { a: &**field, X_WA, b, X_WB };
+            self.ground_motions(&pair, false, margin, points, out);
+        } else if let Shape::HeightField(field) = b {
+            let pair = Pair { a: &**field, X_WA: X_WB, b: a, X_WB: X_WA };
+            self.ground_motions(&pair, true, margin, points, out);
         }
     }
 
@@ -196,6 +218,18 @@ impl NarrowPhase {
         patch::motion(&self.a, &self.b, point, &d_normal)
             .or_else(|| line::motion(&self.a, &self.b, point, of_lines, &d_normal))
     }
+}
+
+/// Derivatives of a point of a height field and another shape, from the features at its witness
+/// points alone.
+pub(crate) fn motion_alone(
+    pair: &Pair<'_, HeightField, Shape>,
+    point: &ContactPoint,
+) -> ContactMotion {
+    let &Pair { a: field, X_WA, b, X_WB } = pair;
+    let on_a = find::of_ground(field, X_WA, point.p_WCa, point.n_AB_W);
+    let on_b = find::feature(b, X_WB, point.p_WCb, -point.n_AB_W);
+    feature::motion(&on_a, &on_b, point)
 }
 
 /// True for a single point that an arbitrarily small motion moves to another feature of a shape.

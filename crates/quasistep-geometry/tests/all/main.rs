@@ -9,6 +9,7 @@ mod cylinder;
 mod distance;
 mod ellipsoid;
 mod exchange;
+mod height_field;
 mod hulls;
 mod motions;
 mod patch;

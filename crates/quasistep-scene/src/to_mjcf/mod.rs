@@ -14,7 +14,7 @@ use contact::Contacts;
 use element::{Element, placed};
 use quasistep::{DampingOn, Role, StepInput};
 use quasistep_geometry::Shape;
-use quasistep_math::Pose;
+use quasistep_math::{Pose, Vec3};
 use quasistep_model::{Body, BodyInertia, JointKind, Model, WORLD};
 use writer::Writer;
 
@@ -235,6 +235,27 @@ impl Writer<'_> {
                 asset.children.push(mesh);
                 let own = Element::new("geom").with("type", "mesh").with("mesh", name);
                 return Some(placed(own.with("name", &geom.name), &geom.X_BG));
+            }
+            Shape::HeightField(field) => {
+                let name = format!("{}_heights", geom.name);
+                let [nx, ny] = field.n();
+                let rows = field.heights().chunks_exact(nx).rev().flatten().copied();
+                let least = rows.clone().fold(f64::INFINITY, f64::min);
+                let most = rows.clone().fold(least, f64::max);
+                let [x, y] = field.size().map(|s| 0.5 * s);
+                // a flat field has any height
+                let height = if most > least { most - least } else { 1.0 };
+                asset.children.push(
+                    Element::new("hfield")
+                        .with("name", &name)
+                        .with("nrow", ny.to_string())
+                        .with("ncol", nx.to_string())
+                        .numbers("elevation", rows)
+                        .numbers("size", [x, y, height, field.base()]),
+                );
+                let own = Element::new("geom").with("type", "hfield").with("hfield", name);
+                let X_BG = geom.X_BG * Pose::from_translation(Vec3::Z * least);
+                return Some(placed(own.with("name", &geom.name), &X_BG));
             }
             _ => {
                 self.lose("a point cloud: not written", &geom.name);

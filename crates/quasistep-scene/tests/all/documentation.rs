@@ -70,7 +70,7 @@ fn every_example_of_the_page_is_a_scene() {
         })
         .collect();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 27);
+    assert_eq!(read.len(), 28);
     for (line, scene) in read {
         if let Err(error) = scene {
             panic!("example at line {line}: {error}");

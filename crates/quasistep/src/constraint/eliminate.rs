@@ -20,6 +20,9 @@ pub(super) struct Elimination {
     w: Vec<f64>,
     /// Kept rows, each with its pivot column.
     pub pivots: Vec<(usize, usize)>,
+    /// Scale and preference of each column.
+    scales: Vec<f64>,
+    preferences: Vec<f64>,
     /// Scales: largest entry of each row, then largest scaled entry of each column.
     row_unit: Vec<f64>,
     column_unit: Vec<f64>,
@@ -124,19 +127,29 @@ impl Elimination {
     }
 
     /// Eliminates. A row counts as dependent if its remaining entries are at most `share` of its
-    /// largest original entry. Columns with a larger `preference` (> 0) are preferred as pivots.
-    pub fn solve(&mut self, share: f64, preference: impl Fn(usize) -> f64) {
+    /// largest original entry, with entries measured in the `scale` of their columns. Columns with a
+    /// larger `preference` (> 0) are preferred as pivots.
+    pub fn solve(
+        &mut self,
+        share: f64,
+        scale: impl Fn(usize) -> f64,
+        preference: impl Fn(usize) -> f64,
+    ) {
+        self.scales.clear();
+        self.scales.extend((0..self.n).map(scale));
+        self.preferences.clear();
+        self.preferences.extend((0..self.n).map(preference));
         self.find_units();
         loop {
             let mut best = (0.0, 0, 0);
             for row in (0..self.m).filter(|row| !self.kept[*row]) {
                 let least = share * self.row_unit[row];
                 for column in 0..self.n {
-                    let entry = self.A(row, column).abs();
+                    let entry = self.scales[column] * self.A(row, column).abs();
                     if self.solved[column] || entry <= least {
                         continue;
                     }
-                    let size = preference(column) * entry
+                    let size = self.preferences[column] * entry
                         / (self.row_unit[row] * self.column_unit[column]);
                     if size > best.0 {
                         best = (size, row, column);
@@ -152,17 +165,18 @@ impl Elimination {
     }
 
     fn find_units(&mut self) {
-        let Self { m, n, w, row_unit, column_unit, .. } = self;
+        let Self { m, n, w, scales, row_unit, column_unit, .. } = self;
         let width = *n + 1 + *m;
         row_unit.clear();
         column_unit.clear();
         column_unit.resize(*n, 0.0);
         for row in w.chunks_exact(width) {
-            let unit = row[..*n].iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+            let sizes = || row.iter().zip(&*scales).map(|(x, scale)| scale * x.abs());
+            let unit = sizes().fold(0.0, f64::max);
             row_unit.push(unit);
             if unit > 0.0 {
-                for (most, x) in column_unit.iter_mut().zip(row) {
-                    *most = most.max(x.abs() / unit);
+                for (most, size) in column_unit.iter_mut().zip(sizes()) {
+                    *most = most.max(size / unit);
                 }
             }
         }
@@ -211,7 +225,7 @@ mod tests {
             }
             *e.r(row) = r[row];
         }
-        e.solve(1e-9, |_| 1.0);
+        e.solve(1e-9, |_| 1.0, |_| 1.0);
         assert_eq!(e.pivots.len(), 2);
         let free = (0..3).find(|c| !e.is_solved(*c)).unwrap();
         // set the free unknown to 2 and solve for the others
@@ -238,7 +252,7 @@ mod tests {
         let mut e = Elimination::default();
         e.reset(1, 2);
         (*e.G(0, 0), *e.G(0, 1)) = (1.0, -1.0);
-        e.solve(1e-9, |column| if column == 1 { 1.0 } else { 0.05 });
+        e.solve(1e-9, |_| 1.0, |column| if column == 1 { 1.0 } else { 0.05 });
         assert_eq!(e.pivots, [(0, 1)]);
     }
 }

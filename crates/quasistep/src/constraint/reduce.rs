@@ -107,6 +107,15 @@ struct Term {
     factor: f64,
 }
 
+/// How far the rows of a group are from rows at zero error.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    /// Longest lever arm, in m; 0 without one.
+    lever: f64,
+    /// Largest error, in rad or over the lever arm.
+    turned: f64,
+}
+
 impl Reduction {
     /// True if no dof is dependent.
     pub fn is_empty(&self) -> bool {
@@ -199,7 +208,9 @@ impl Reduction {
             let [shift, turn] = size(&self.errors[*k]);
             if lever > 0.0 && system.constraints[*k].frames().is_some() {
                 turned = turned.max(shift / lever).max(turn);
-                self.allowed[*k] = shift.max(params.max_overlap.min(MOST_TORN * lever));
+                if params.max_overlap < f64::INFINITY {
+                    self.allowed[*k] = shift.max(params.max_overlap.min(MOST_TORN * lever));
+                }
             }
         }
         let uncertain = (ROUNDING + ERRORS * turned).min(MOST_LOST);
@@ -214,12 +225,29 @@ impl Reduction {
                 1.0
             }
         };
-        e.solve(uncertain, preference);
+        // rates of rotation count as speeds at the longest lever arm
+        let turns = |column: usize| lever > 0.0 && system.is_turn(group.dofs[column]);
+        e.solve(uncertain, |column| if turns(column) { 1.0 / lever } else { 1.0 }, preference);
+        self.agree(system, group, params, Spread { lever, turned })?;
+        self.push_followers(system, group)
+    }
 
+    /// Finds the dependent rows of a group, and lets all rows give way where errors contradict one
+    /// another.
+    fn agree(
+        &mut self,
+        system: &System,
+        group: &Group,
+        params: &StepParams,
+        Spread { lever, turned }: Spread,
+    ) -> Result<(), StepError> {
+        let Self { elimination: e, by_row: known, wanted, errors, dependent, .. } = self;
+        let (rows, h) = (&group.rows, params.time_step);
         let mut torn = false;
+        let bound = if params.max_overlap < f64::INFINITY { params.max_overlap } else { 0.0 };
         let unit_of = |row: usize| if lever > 0.0 && system.is_shift(row) { lever } else { 1.0 };
         for local in (0..rows.len()).filter(|local| !e.is_kept(*local)) {
-            self.dependent[rows[local]] = true;
+            dependent[rows[local]] = true;
             // rows that agree at zero error may differ by squares of errors and of known motion
             let unit = unit_of(rows[local]);
             let known: f64 = e.T(local).iter().zip(&*known).map(|(t, k)| (t * k).abs()).sum();
@@ -232,9 +260,9 @@ impl Reduction {
             let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
                 e.T(local).iter().zip(rows).map(|(t, row)| t * of(*row)).sum()
             };
-            let prescribed = h * (e.Tr(local) - sum(&|row| self.wanted[row])).abs();
-            let error = sum(&|row| self.errors[system.index_of(row)][system.place_of(row)]).abs();
-            let most = params.max_overlap * unit / lever.max(unit);
+            let prescribed = h * (e.Tr(local) - sum(&|row| wanted[row])).abs();
+            let error = sum(&|row| errors[system.index_of(row)][system.place_of(row)]).abs();
+            let most = bound * if lever > 0.0 { unit / lever } else { 1.0 };
             // written so that NaN fails
             if !(prescribed <= square && error <= most) {
                 let part = e.T(local).iter().zip(rows).filter(|(t, _)| t.abs() > 1e-3);
@@ -243,13 +271,19 @@ impl Reduction {
             torn = true;
         }
         if torn {
-            self.torn = true;
             let change = e.least_change(|local| unit_of(rows[local]));
             for (row, change) in rows.iter().zip(&change) {
-                self.wanted[*row] += change;
+                wanted[*row] += change;
             }
             e.add_to_r(&change);
         }
+        self.torn |= torn;
+        Ok(())
+    }
+
+    /// Adds the dependent dofs of a group.
+    fn push_followers(&mut self, system: &System, group: &Group) -> Result<(), StepError> {
+        let (e, rows) = (&self.elimination, &group.rows);
         for &(row, column) in &e.pivots {
             let place = |dof: usize| {
                 let variable = system.variable_of_dof[dof].unwrap_or_default();
