@@ -10,6 +10,7 @@ import numpy as np
 from . import _core
 from ._shapes import checked_threads, count, shaped
 from .control_run import PlannedSystem
+from .kinematics import KinematicSystem
 from .names import Names
 
 if TYPE_CHECKING:
@@ -459,7 +460,7 @@ class DerivativesBatch(NamedTuple):
     v_by_u: Array | None = None
 
 
-class DifferentiableSystem(PlannedSystem):
+class DifferentiableSystem(KinematicSystem, PlannedSystem):
     """Derivatives: the part of :class:`System` that is about changes."""
 
     def derivatives(
@@ -588,107 +589,6 @@ class DifferentiableSystem(PlannedSystem):
             out["errors"],
             **of_v,
         )
-
-    def coordinate_matrix(self, q: ArrayLike) -> Array:
-        """How coordinates change with dofs at a configuration: G of ``dq_coordinates = G dq``.
-
-        A gradient by coordinates g becomes one by dofs as ``G.T @ g``, a change of coordinates one of dofs as
-        ``pinv(G) @ dq_coordinates``.
-
-        Parameters
-        ----------
-        q : array_like, shape (n_q,)
-
-        Returns
-        -------
-        ndarray, shape (n_q, n_v)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/pinch.yml")
-        >>> system.coordinate_matrix(system.q0).shape
-        (9, 8)
-        """
-        return _core.coordinate_matrix(self, q).reshape(self.n_q, self.n_v)
-
-    def command_matrix(self, u: ArrayLike) -> Array:
-        """The same of a command, shape (n_u, n_u_v).
-
-        Parameters
-        ----------
-        u : array_like, shape (n_u,)
-
-        Returns
-        -------
-        ndarray, shape (n_u, n_u_v)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/pinch.yml")
-        >>> system.command_matrix([0.0, 0.1])
-        array([[1., 0.],
-               [0., 1.]])
-        """
-        q, u = self.q0, np.asarray(u, dtype=float)
-        in_q, in_v = self._name_lists["u_in_q"], self._name_lists["u_in_v"]
-        n, n_v = len(in_q), len(in_v)
-        q[in_q] = u[:n]
-        part = np.zeros((self.n_u, self.n_u_v))
-        part[:n, :n_v] = self.coordinate_matrix(q)[np.ix_(in_q, in_v)]
-        # poses that frames are told, then shares of the pull of pads, and switches
-        frames = (self.n_u - n) - (self.n_u_v - n_v)
-        for k in range(frames):
-            row, column = n + 7 * k, n_v + 6 * k
-            w, x, y, z = u[row : row + 4] / np.linalg.norm(u[row : row + 4])
-            turn = [[-x, -y, -z], [w, z, -y], [-z, w, x], [y, -x, w]]
-            part[row : row + 4, column : column + 3] = 0.5 * np.array(turn)
-            part[row + 4 : row + 7, column + 3 : column + 6] = np.eye(3)
-        pads = self.n_u - n - 7 * frames
-        part[self.n_u - pads :, self.n_u_v - pads :] = np.eye(pads)
-        return part
-
-    def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> Array:
-        r"""A configuration moved along a velocity: :math:`q \oplus h v`, rotations by the exponential map.
-
-        Parameters
-        ----------
-        q : array_like, shape (n_q,)
-        v : array_like, shape (n_v,)
-            In m/s and rad/s.
-        h : float
-            In s.
-
-        Returns
-        -------
-        ndarray, shape (n_q,)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/pinch.yml")
-        >>> system.integrate(system.q0, np.zeros(8)).round(3)[2:6]
-        array([1., 0., 0., 0.])
-        """
-        return _core.integrate(self, q, v, h)
-
-    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        r"""What :meth:`integrate` needs to go from one configuration to another: :math:`q_1 \ominus q_0`.
-
-        Parameters
-        ----------
-        q0, q1 : array_like, shape (n_q,)
-
-        Returns
-        -------
-        ndarray, shape (n_v,)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/pinch.yml")
-        >>> v = np.arange(8) / 10
-        >>> system.difference(system.q0, system.integrate(system.q0, v)).round(6)
-        array([0. , 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
-        """
-        return _core.difference(self, q0, q1)
 
 
 def _kappa(mode: str | Smooth) -> float | None:
