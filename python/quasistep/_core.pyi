@@ -27,6 +27,7 @@ _Changes = list[tuple[str, str]]
 _Files = list[tuple[Path, bytes | None]]
 _Limits = tuple[_Array, _Array, float | None]
 _Warm = tuple[list[list[float]], list[list[int]]]
+_Loads = tuple[list[str | int], ArrayLike, ArrayLike | None]
 _Progress = Callable[[int, int], object]
 
 __all__ = [
@@ -163,6 +164,7 @@ class Derivatives:
         wrenches: Sequence[Wrench] | None,
         params: StepParams | None,
         kappa: float | None,
+        tau: ArrayLike | None,
     ) -> Self: ...
     def step(self) -> tuple[_Array, StepReport, list[int], float]: ...
     def jvp(self, change: dict[str, _Array], impulses: bool) -> tuple[dict[str, Any], float]: ...
@@ -337,7 +339,7 @@ def batch(
     t: float,
     h: float | None,
     every: float | None,
-    wrenches: Sequence[Wrench] | None,
+    loads: _Loads,
     params: StepParams | None,
     warm: Sequence[WarmStart] | None,
     vary: list[_Changes] | None,
@@ -395,7 +397,7 @@ def differentiate_batch(
     n: int,
     t: float,
     h: float | None,
-    wrenches: Sequence[Wrench] | None,
+    loads: _Loads,
     params: StepParams | None,
     kappa: float | None,
     weights: ArrayLike | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._shapes import checked_threads, count, shaped
+from ._shapes import arrays_of, checked_threads, count, loads, shaped
 from .control_run import PlannedSystem
 from .kinematics import KinematicSystem
 from .names import Names
@@ -202,9 +202,9 @@ class StepDerivatives:
     def __init__(self, system: DifferentiableSystem, arguments: tuple[Any, ...]) -> None:
         self.system = system
         self._arguments = arguments
-        q, u, h, t, v, wrenches, params, self.mode, velocity, attached = arguments
+        q, u, h, t, v, wrenches, params, self.mode, velocity, attached, tau = arguments
         self._inner = _core.Derivatives(
-            system, q, velocity, attached, u, h, t, v, wrenches, params, _kappa(self.mode)
+            system, q, velocity, attached, u, h, t, v, wrenches, params, _kappa(self.mode), tau
         )
         q_next, report, kinks, bound = self._inner.step()
         self.q: Array = np.array(q, dtype=float)
@@ -476,6 +476,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         params: StepParams | None = None,
         velocity: ArrayLike | None = None,
         attached: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
     ) -> StepDerivatives:
         """Takes one step and its derivatives.
 
@@ -485,7 +486,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
             Configuration; the scene's start by default.
         mode : "exact" or Smooth
             Of the step itself on its true active set; or of the relaxed step.
-        u, h, t, v, wrenches, params, velocity, attached
+        u, h, t, v, wrenches, params, velocity, attached, tau
             As for :meth:`step`. What is attached is held as it is; a constraint that attaches in this step
             follows ``q``.
 
@@ -509,7 +510,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         array([0.5, 0.5])
         """
         start = self.q0 if q is None else q
-        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode, velocity, attached))
+        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode, velocity, attached, tau))
 
     def derivatives_batch(
         self,
@@ -522,6 +523,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         t: float = 0.0,
         V: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
+        tau: ArrayLike | None = None,
         params: StepParams | None = None,
         velocity: ArrayLike | None = None,
         v_weights: ArrayLike | None = None,
@@ -534,8 +536,10 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         ----------
         Q : array_like, shape (N, n_q) or (n_q,)
         U : array_like, shape (N, n_u) or (n_u,)
-        mode, h, t, V, wrenches, params
+        mode, h, t, params
             As for :meth:`derivatives`, the same ones for all samples.
+        V, wrenches, tau
+            As for :meth:`step_batch`: one for all samples, or one for each.
         weights : array_like, shape (N, n_v), optional
             On ``q_next`` on its tangent space: gradients of the weighted sums in place of matrices, which is
             cheaper.
@@ -559,7 +563,8 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         """
         if v_weights is not None and weights is None:
             raise ValueError("`v_weights` stand beside `weights`, which are None; give zeros of shape (N, n_v) for none")
-        n = count({2: [Q, U, V, weights, velocity, v_weights]}, None)
+        n = count({2: [Q, U, V, weights, velocity, v_weights, tau, *arrays_of(wrenches)]}, None)
+        tau = None if tau is None else shaped("tau", tau, (n, self.n_v), broadcast=True)
         Q = shaped("Q", Q, (n, self.n_q), broadcast=True)
         U = shaped("U", U, (n, self.n_u), broadcast=True)
         V = None if V is None else np.broadcast_to(
@@ -572,7 +577,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         if velocity is not None:
             velocity = shaped("velocity", velocity, (n, self.n_v), broadcast=True)
         out = _core.differentiate_batch(
-            self, Q, velocity, U, V, n, t, h, wrenches, params, _kappa(mode), weights, v_weights,
+            self, Q, velocity, U, V, n, t, h, loads(wrenches, tau, (n,)), params, _kappa(mode), weights, v_weights,
             checked_threads(threads), progress,
         )  # fmt: skip
         rows = (n,) if weights is not None else (n, self.n_v)

@@ -281,3 +281,18 @@ def test_progress_of_a_batch_ends_at_all(push, many):
     seen = []
     push.derivatives_batch(*many, progress=lambda done, n: seen.append((done, n)))
     assert seen[-1] == (40, 40)
+
+
+def test_batches_have_wrenches_and_torques_of_their_own(push, many):
+    Q, U = many[0][:6], many[1][:6]
+    rng = np.random.default_rng(8)
+    F, tau = rng.uniform(-1, 1, (6, 3)), np.zeros((6, push.n_v))
+    tau[:, push.dofs.indices("finger.*")] = rng.uniform(-2, 2, (6, 2))
+    out = push.derivatives_batch(Q, U, wrenches=qs.Wrench("box", force=F), tau=tau, mode=qs.Smooth(1e-3))
+    for i in (0, 4):
+        own = qs.Wrench("box", force=tuple(F[i]))
+        d = push.derivatives(Q[i], U[i], wrenches=[own], tau=tau[i], mode=qs.Smooth(1e-3))
+        np.testing.assert_array_equal(out.q_next[i], d.q_next)
+        np.testing.assert_array_equal(out.by_q[i], d.matrix("q_next", "q"))
+    assert (np.diff(out.q_next, axis=0) != 0).any(axis=1).all()
+    assert pickle.loads(pickle.dumps(d)).q_next.tolist() == d.q_next.tolist()

@@ -1,8 +1,8 @@
 //! Derivatives of single steps, of batches and of runs.
 
 use crate::arrays::{self, Array, flat};
-use crate::batch::{all_torques, all_wrenches};
 use crate::error;
+use crate::loads::{Loads, LoadsArgument};
 use crate::params::StepParams;
 use crate::report::StepReport;
 use crate::run::Watch;
@@ -40,7 +40,7 @@ fn kinks(k: &StepKinks) -> [u32; KINKS] {
 #[pymethods]
 impl Derivatives {
     #[new]
-    #[pyo3(signature = (system, q, velocity, attached, u, h, t, v, wrenches, params, kappa))]
+    #[pyo3(signature = (system, q, velocity, attached, u, h, t, v, wrenches, params, kappa, tau))]
     #[allow(clippy::too_many_arguments)] // all arguments of the Python class
     fn new(
         py: Python<'_>,
@@ -55,10 +55,14 @@ impl Derivatives {
         wrenches: Option<Wrenches>,
         params: Option<&StepParams>,
         kappa: Option<f64>,
+        tau: Option<Array<'_>>,
     ) -> PyResult<Self> {
         let params = system.params_with(params, h);
-        let input =
+        let mut input =
             system.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
+        if let Some(tau) = tau {
+            input.tau = arrays::vector("tau", &tau)?;
+        }
         let start = velocity.map_or(Ok(Vec::new()), |v| arrays::vector("velocity", &v))?;
         let attached = system.attached(attached)?.pop().unwrap_or_default();
         let state = State { time: t, q: arrays::vector("q", &q)?, v: start, attached };
@@ -239,7 +243,7 @@ fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> P
 /// Differentiates many steps: Jacobians or, with weights, gradients; flat, all other results by
 /// name.
 #[pyfunction]
-#[pyo3(signature = (system, q, velocity, u, v, n, t, h, wrenches, params, kappa, weights, v_weights, threads, progress))]
+#[pyo3(signature = (system, q, velocity, u, v, n, t, h, loads, params, kappa, weights, v_weights, threads, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn differentiate_batch<'py>(
     py: Python<'py>,
@@ -251,7 +255,7 @@ pub fn differentiate_batch<'py>(
     n: usize,
     t: f64,
     h: Option<f64>,
-    wrenches: Option<Wrenches>,
+    loads: LoadsArgument<'py>,
     params: Option<&StepParams>,
     kappa: Option<f64>,
     weights: Option<Array<'py>>,
@@ -261,12 +265,9 @@ pub fn differentiate_batch<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = system.params_with(params, h);
     let world = &system.scene.system;
-    let mut all = Vec::new();
+    let loads = Loads::new(system, loads)?;
     let end = quasistep::end_of_step(t, params.time_step);
-    system.scene.sample_wrenches(end, &mut all);
-    let mut tau = Vec::new();
-    system.scene.sample_torques(end, &mut tau);
-    all.extend(system.wrenches(wrenches)?);
+    let (wrenches, tau) = loads.of_step(&system.scene, n, end);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let carried = params.formulation.carries_velocity() || velocity.is_some();
     let start = velocity.map(|v| flat(&v)).unwrap_or_default();
@@ -279,7 +280,7 @@ pub fn differentiate_batch<'py>(
         v: &start,
         q_cmd: &u,
         v_cmd: &v,
-        wrenches: &all,
+        wrenches: &wrenches,
         tau: &tau,
         mode: mode(kappa),
         weights: weights.as_deref(),
@@ -359,8 +360,8 @@ impl Changes {
     ) -> PyResult<Self> {
         let base = &system.scene;
         let loads = |scene: &Scene| {
-            let h = row_time(base);
-            (all_wrenches(scene, &[], n_steps, 0.0, h), all_torques(scene, n_steps, 0.0, h))
+            let (none, ends) = (Loads::default(), (0.0, row_time(base)));
+            (none.wrenches(scene, 0..1, n_steps, ends), none.torques(scene, None, n_steps, ends))
         };
         let own = loads(base);
         py.detach(|| {
@@ -406,9 +407,9 @@ impl Changes {
         let Scene { system: world, params, .. } = &system.scene;
         let (q0, u) = (flat(&q), flat(&u));
         let v0 = velocity.map(|v| flat(&v)).unwrap_or_default();
-        let h = row_time(&system.scene);
-        let wrenches = all_wrenches(&system.scene, &[], n_steps, 0.0, h);
-        let tau = all_torques(&system.scene, n_steps, 0.0, h);
+        let (none, ends) = (Loads::default(), (0.0, row_time(&system.scene)));
+        let wrenches = none.wrenches(&system.scene, 0..1, n_steps, ends);
+        let tau = none.torques(&system.scene, None, n_steps, ends);
         let input = BatchInput {
             every: system.scene.every,
             n_samples: n,

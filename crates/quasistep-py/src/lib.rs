@@ -15,6 +15,7 @@ mod control;
 mod derivatives;
 mod error;
 mod kinematics;
+mod loads;
 mod params;
 mod records;
 mod report;

@@ -1,7 +1,7 @@
 //! Derivatives of many steps on all cores. Threads and errors work as for [batches of
 //! steps](crate::BatchInput).
 
-use crate::batch::{own_part, spread};
+use crate::batch::{own_list, own_part, spread};
 use crate::derivatives::{
     DerivativeError, Derivatives, InputChange, Mode, OutputChange, StateRows, StepKinks,
 };
@@ -28,9 +28,9 @@ pub struct DifferentiateBatch<'a> {
     pub q_cmd: &'a [f64],
     /// Rates of the commands, with `n_cmd_v` columns; or empty for zero.
     pub v_cmd: &'a [f64],
-    /// External wrenches, shared by all samples.
-    pub wrenches: &'a [Wrench],
-    /// Generalised force on every dof, [`StepInput::tau`], length `n_v`, shared by all samples; or
+    /// External wrenches, N lists; or one list for all samples; or empty for none.
+    pub wrenches: &'a [Vec<Wrench>],
+    /// Generalised force on every dof, [`StepInput::tau`], `N × n_v`; or `n_v` for all samples; or
     /// empty for none.
     pub tau: &'a [f64],
     /// Kind of derivative.
@@ -201,6 +201,8 @@ impl System {
             check(what, got, &wants)?;
         }
         check("v", input.v.len(), &[n * n_v, n_v, 0])?;
+        check("tau", input.tau.len(), &[n * n_v, n_v, 0])?;
+        check("wrenches", input.wrenches.len(), &[n, 1, 0])?;
         let own = if input.weights.is_some() { 0 } else { n_v };
         if let Some(v) = &out.velocities {
             for (what, got, want) in [
@@ -231,8 +233,8 @@ impl System {
         let step = StepInput {
             q_cmd: part(input.q_cmd, self.n_cmd()),
             v_cmd: part(input.v_cmd, self.n_cmd_v()),
-            wrenches: input.wrenches.to_vec(),
-            tau: input.tau.to_vec(),
+            wrenches: own_list(input.wrenches, index).to_vec(),
+            tau: part(input.tau, n_v),
         };
         let kinks = self.differentiate(&state, &step, params, input.mode, own)?;
         match (input.weights, velocities) {
