@@ -402,6 +402,7 @@ def differentiate_batch(
     kappa: float | None,
     weights: ArrayLike | None,
     v_weights: ArrayLike | None,
+    impulses: bool,
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .errors import QuasistepError
 
 _CONTACT_INPUTS = ("mu", "mu_spin", "mu_roll", "compliance")
+_WAYS = ("normal", "tangent 1", "tangent 2", "spin", "roll 1", "roll 2")
 _AXES = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
 
 
@@ -175,7 +176,11 @@ class StepDerivatives:
     | ``q_next`` | (n_v,) | next configuration |
     | ``v`` | (n_v,) | velocity during the step, which ``motion: dynamic`` carries over |
     | ``normal`` | (contacts,) | normal impulses, N·s |
-    | ``impulse`` | (contacts, 6) | impulse on b in N·s, angular impulse in N·m·s, world axes |
+    | ``impulse`` | (contacts, 6) | on b, world axes: angular about the point in N·m·s, then linear in N·s |
+    | ``components`` | (contacts, 6) | the same along directions of the contact, as :attr:`ContactImpulses.impulse` |
+
+    Wherever six numbers are a velocity, a load or an impulse, the angular part comes first: (angular velocity, velocity),
+    (torque, force), (angular impulse, impulse).
 
     Attributes
     ----------
@@ -219,7 +224,7 @@ class StepDerivatives:
         Parameters
         ----------
         impulses : bool
-            Also of ``normal`` and ``impulse``; without them it is cheaper.
+            Also of ``normal``, ``impulse`` and ``components``; without them it is cheaper.
         **change
             Inputs by name, shaped as in the table of this class; others do not change.
 
@@ -240,7 +245,8 @@ class StepDerivatives:
         given = {name: _sized(name, value, shapes) for name, value in change.items()}
         out, apart = self._inner.jvp(given, impulses)
         if impulses:
-            out["impulse"] = out["impulse"].reshape(-1, 6)
+            for name in ("impulse", "components"):
+                out[name] = out[name].reshape(-1, 6)
         out["apart"] = apart
         return out
 
@@ -334,7 +340,7 @@ class StepDerivatives:
         """Column by column, or row by row if there are fewer of those."""
         matrix = np.zeros((rows, columns))
         if columns <= rows:
-            impulses = of in ("normal", "impulse")
+            impulses = of in ("normal", "impulse", "components")
             for k, unit in enumerate(np.eye(columns)):
                 matrix[:, k] = np.ravel(self.jvp(impulses, **{wrt: unit})[of])
         else:
@@ -385,7 +391,9 @@ class StepDerivatives:
             return Names(f"{body}: {axis}" for body in system.bodies for axis in _AXES)
         if what == "impulse":
             axes = [axis.replace("torque", "angular").replace("force", "linear") for axis in _AXES]
-            return Names(f"{c}: {axis}" for c in contacts for axis in (*axes[3:], *axes[:3]))
+            return Names(f"{c}: {axis}" for c in contacts for axis in axes)
+        if what == "components":
+            return Names(f"{c}: {way}" for c in contacts for way in _WAYS)
         if what == "normal" or what in _CONTACT_INPUTS:
             return Names(contacts)
         raise ValueError(f"no {what!r} among the inputs and outputs of a step")
@@ -407,7 +415,7 @@ class StepDerivatives:
 
     def _output_shapes(self) -> dict[str, tuple[int, ...]]:
         n, c = self.system.n_v, self._contacts()
-        return {"q_next": (n,), "v": (n,), "normal": (c,), "impulse": (c, 6)}
+        return {"q_next": (n,), "v": (n,), "normal": (c,), "impulse": (c, 6), "components": (c, 6)}
 
     def _contacts(self) -> int:
         return len(self.report.contacts)
@@ -419,6 +427,64 @@ class StepDerivatives:
         mode = self.mode if isinstance(self.mode, str) else f"kappa = {self.mode.kappa:g} J"
         kinks = ", at a kink" if self.kinks.any() else ""
         return f"StepDerivatives({self.system.name!r}, {mode}, {self._contacts()} contacts{kinks})"
+
+
+class ContactImpulses(NamedTuple):
+    r"""Impulses of the contacts of many steps, with their friction cones and their derivatives.
+
+    The contacts of all samples stand one after the other, K in all. A contact has six directions: the normal from a to b,
+    two tangents; about the normal; and two axes across it, for rolling. Its impulses are numbers along these directions,
+    which move with it: a turn of the normal alone does not change them.
+
+    Parameters
+    ----------
+    starts : ndarray of int, shape (N + 1,)
+        Contacts of sample i are rows ``starts[i]`` to ``starts[i + 1]``; of a sample that failed there are none.
+    contacts : ndarray
+        Dtype :data:`CONTACT` behind a field ``sample``. The same contact of two samples has the same ``shape_a``,
+        ``shape_b`` and ``feature``.
+    impulse : ndarray, shape (K, 6)
+        On b, in N·s, and about the last three directions in N·m·s. It has the friction and presses the surfaces; the
+        pull of pads is not in it. Friction of a flat contact with a round cone acts at the centre of pressure.
+    cone : ndarray, shape (K, 5)
+        Friction coefficients along each direction but the first: mu, mu, mu_spin, mu_roll, mu_roll, the last three in m.
+        Along directions with a coefficient of 0 there is no impulse.
+    axes : ndarray, shape (K, 5, 3)
+        Normal, tangents and axes of rolling, in the world.
+    by_q : ndarray, shape (K, 6, n_v)
+        Derivative of ``impulse`` by the configuration, on its tangent space.
+    by_u : ndarray, shape (K, 6, n_u_v)
+        By the command.
+
+    Notes
+    -----
+    A round cone is :math:`\lVert\lambda_k/c_k\rVert \le \lambda_0` over the coefficients :math:`c_k > 0`. It holds for
+    ``step.cone: round`` and for pyramids, whose edges touch it; a box is :math:`|\lambda_k| \le c_k \lambda_0` for each
+    tangent. In a plane there is one tangent, and all are the same.
+
+    Examples
+    --------
+    A cone of linearised impulses, as rows of a program, where the finger pushes the box:
+
+    >>> system = qs.load("scenes/planar_push.yml", set={"step.cone": "round"})
+    >>> q = system.simulate(duration=2.0).q[-1]
+    >>> d = system.derivatives_batch(q, system.commanded(q), mode=qs.Smooth(1e-4), impulses=True)
+    >>> contacts = d.contacts
+    >>> contacts.by_u.shape == (len(contacts.impulse), 6, 2)
+    True
+    >>> used = contacts.cone > 0
+    >>> share = np.divide(contacts.impulse[:, 1:], contacts.cone, where=used, out=np.zeros(used.shape))
+    >>> bool((np.linalg.norm(share, axis=1) <= contacts.impulse[:, 0] * (1 + 1e-9)).all())
+    True
+    """
+
+    starts: NDArray[np.int64]
+    contacts: NDArray[np.void]
+    impulse: Array
+    cone: Array
+    axes: Array
+    by_q: Array
+    by_u: Array
 
 
 class DerivativesBatch(NamedTuple):
@@ -439,13 +505,15 @@ class DerivativesBatch(NamedTuple):
         By the velocity at the start.
     v_by_q, v_by_v, v_by_u : ndarray, optional
         Of the velocity at the end, shaped like ``by_q``, ``by_v``, ``by_u``; None of a gradient.
+    contacts : ContactImpulses, optional
+        If impulses were asked for.
 
     Examples
     --------
     See :meth:`System.derivatives_batch`.
 
     >>> qs.DerivativesBatch._fields
-    ('q_next', 'by_q', 'by_u', 'kinks', 'errors', 'v_next', 'by_v', 'v_by_q', 'v_by_v', 'v_by_u')
+    ('q_next', 'by_q', 'by_u', 'kinks', 'errors', 'v_next', 'by_v', 'v_by_q', 'v_by_v', 'v_by_u', 'contacts')
     """
 
     q_next: Array
@@ -458,6 +526,7 @@ class DerivativesBatch(NamedTuple):
     v_by_q: Array | None = None
     v_by_v: Array | None = None
     v_by_u: Array | None = None
+    contacts: ContactImpulses | None = None
 
 
 class DifferentiableSystem(KinematicSystem, PlannedSystem):
@@ -527,6 +596,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         params: StepParams | None = None,
         velocity: ArrayLike | None = None,
         v_weights: ArrayLike | None = None,
+        impulses: bool = False,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> DerivativesBatch:
@@ -547,6 +617,9 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
             At the start, in m/s and rad/s; rest by default.
         v_weights : array_like, shape (N, n_v), optional
             On the velocity at the end, beside ``weights``, which must be there.
+        impulses : bool
+            Also the impulses of all contacts, with their friction cones and derivatives. Of the relaxed step they cost
+            little, of others a product for each dof and command.
         threads, progress
             As for :meth:`step_batch`.
 
@@ -577,7 +650,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         if velocity is not None:
             velocity = shaped("velocity", velocity, (n, self.n_v), broadcast=True)
         out = _core.differentiate_batch(
-            self, Q, velocity, U, V, n, t, h, loads(wrenches, tau, (n,)), params, _kappa(mode), weights, v_weights,
+            self, Q, velocity, U, V, n, t, h, loads(wrenches, tau, (n,)), params, _kappa(mode), weights, v_weights, impulses,
             checked_threads(threads), progress,
         )  # fmt: skip
         rows = (n,) if weights is not None else (n, self.n_v)
@@ -586,6 +659,12 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
             of_v = {"v_next": out["v_next"].reshape(n, self.n_v), "by_v": out["by_v"].reshape(*rows, self.n_v)}
         if of_v and weights is None:
             of_v |= {name: out[name].reshape(n, self.n_v, -1) for name in ("v_by_q", "v_by_v", "v_by_u")}
+        contacts = None
+        if impulses:
+            starts, records, *flat = out["contacts"]
+            shapes = ((6,), (5,), (5, 3), (6, self.n_v), (6, self.n_u_v))
+            arrays = (a.reshape(len(records), *shape) for a, shape in zip(flat, shapes, strict=True))
+            contacts = ContactImpulses(starts, records, *arrays)
         return DerivativesBatch(
             out["q_next"].reshape(n, self.n_q),
             out["by_q"].reshape(*rows, self.n_v),
@@ -593,6 +672,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
             out["kinks"].reshape(n, len(Kinks._fields)),
             out["errors"],
             **of_v,
+            contacts=contacts,
         )
 
 

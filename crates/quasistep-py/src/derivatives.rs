@@ -4,15 +4,17 @@ use crate::arrays::{self, Array, flat};
 use crate::error;
 use crate::loads::{Loads, LoadsArgument};
 use crate::params::StepParams;
+use crate::records::{self, Of};
 use crate::report::StepReport;
 use crate::run::Watch;
 use crate::system::{System, Wrenches};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use quasistep::{
-    BatchDerivatives, BatchInput, BatchVelocities, DifferentiateBatch, InputChange, Kinks, Mode,
-    OutputChange, RunDerivatives, State, StateRows, StepKinks, SystemChange,
+    BatchDerivatives, BatchInput, BatchVelocities, ContactImpulses, DerivativeOutcome,
+    DifferentiateBatch, InputChange, Kinks, Mode, OutputChange, RunDerivatives, State, StateRows,
+    StepKinks, SystemChange,
 };
 use quasistep_scene::Scene;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -124,6 +126,7 @@ impl Derivatives {
         if impulses {
             data.set_item("normal", PyArray1::from_vec(py, out.normal))?;
             data.set_item("impulse", PyArray1::from_vec(py, out.impulse))?;
+            data.set_item("components", PyArray1::from_vec(py, out.components))?;
         }
         Ok((data, apart))
     }
@@ -141,6 +144,7 @@ impl Derivatives {
             v: vector("v")?,
             normal: vector("normal")?,
             impulse: vector("impulse")?,
+            components: vector("components")?,
         };
         let mut g = InputChange::default();
         py.detach(|| self.lock().vjp(&self.system, &weights, &mut g))
@@ -243,7 +247,7 @@ fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> P
 /// Differentiates many steps: Jacobians or, with weights, gradients; flat, all other results by
 /// name.
 #[pyfunction]
-#[pyo3(signature = (system, q, velocity, u, v, n, t, h, loads, params, kappa, weights, v_weights, threads, progress))]
+#[pyo3(signature = (system, q, velocity, u, v, n, t, h, loads, params, kappa, weights, v_weights, impulses, threads, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn differentiate_batch<'py>(
     py: Python<'py>,
@@ -260,6 +264,7 @@ pub fn differentiate_batch<'py>(
     kappa: Option<f64>,
     weights: Option<Array<'py>>,
     v_weights: Option<Array<'py>>,
+    impulses: bool,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -295,6 +300,7 @@ pub fn differentiate_batch<'py>(
     let own = if weights.is_some() { 0 } else { n_v };
     let mut of_v =
         [n_v, rows * n_v, own * n_v, own * n_v, own * n_u].map(|width| vec![0.0; n * width]);
+    let mut of_contacts = vec![ContactImpulses::default(); if impulses { n } else { 0 }];
     let mut watch = Watch::new(progress, n);
     let outcomes = py
         .detach(|| {
@@ -303,7 +309,8 @@ pub fn differentiate_batch<'py>(
             let velocities =
                 carried.then_some(BatchVelocities { v_next, by_v, v_by_q, v_by_v, v_by_q_cmd });
             let (q_next, by_q, by_q_cmd) = (&mut q_next[..], &mut by_q[..], &mut by_u[..]);
-            let out = BatchDerivatives { q_next, by_q, by_q_cmd, velocities };
+            let impulses = impulses.then_some(&mut of_contacts[..]);
+            let out = BatchDerivatives { q_next, by_q, by_q_cmd, velocities, impulses };
             let mut look = |done| watch.look(done);
             let look: Option<&mut dyn FnMut(usize) -> _> = Some(&mut look);
             world.differentiate_batch(&input, &params, threads, out, look)
@@ -321,8 +328,17 @@ pub fn differentiate_batch<'py>(
             data.set_item(name, PyArray1::from_vec(py, all))?;
         }
     }
-    let errors = PyDict::new(py);
-    let mut counts = Vec::with_capacity(KINKS * n);
+    set_outcomes(&data, &outcomes)?;
+    if impulses {
+        data.set_item("contacts", contacts(py, &of_contacts)?)?;
+    }
+    Ok(data)
+}
+
+/// Sets the kinks of each sample, and the errors of those that have none.
+fn set_outcomes(data: &Bound<'_, PyDict>, outcomes: &[DerivativeOutcome]) -> PyResult<()> {
+    let errors = PyDict::new(data.py());
+    let mut counts = Vec::with_capacity(KINKS * outcomes.len());
     for (i, outcome) in outcomes.iter().enumerate() {
         match outcome {
             Ok(found) => counts.extend(kinks(found).map(i64::from)),
@@ -332,9 +348,35 @@ pub fn differentiate_batch<'py>(
             }
         }
     }
-    data.set_item("kinks", PyArray1::from_vec(py, counts))?;
-    data.set_item("errors", errors)?;
-    Ok(data)
+    data.set_item("kinks", PyArray1::from_vec(data.py(), counts))?;
+    data.set_item("errors", errors)
+}
+
+/// Contacts of all samples, one after the other: number of contacts before each sample, records,
+/// impulses, cones, axes, and derivatives by `q` and by `u`, flat.
+fn contacts<'py>(py: Python<'py>, all: &[ContactImpulses]) -> PyResult<Bound<'py, PyTuple>> {
+    let (mut records, mut starts, mut count) = (Vec::new(), vec![0], 0);
+    for (i, own) in all.iter().enumerate() {
+        for contact in &own.contacts {
+            records.extend_from_slice(&(i as i64).to_le_bytes());
+            records::push(&mut records, contact);
+        }
+        count += own.contacts.len() as i64;
+        starts.push(count);
+    }
+    let joined = |of: fn(&ContactImpulses) -> &Vec<f64>| {
+        PyArray1::from_vec(py, all.iter().flat_map(|own| of(own)).copied().collect())
+    };
+    (
+        PyArray1::from_vec(py, starts),
+        records::array(py, records, Of::Batch)?,
+        joined(|own| &own.impulses),
+        joined(|own| &own.cones),
+        joined(|own| &own.axes),
+        joined(|own| &own.by_q),
+        joined(|own| &own.by_q_cmd),
+    )
+        .into_pyobject(py)
 }
 
 /// Changes of a system with parameters of its scene.

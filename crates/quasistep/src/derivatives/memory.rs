@@ -60,6 +60,11 @@ pub(super) struct Memory {
     pub blocks: Vec<usize>,
     /// Dofs of the current variables.
     pub dofs: Vec<usize>,
+    /// Jacobian of all velocities with respect to `q` and the command, `n_v × (n_v + n_cmd_v)`, if it
+    /// is kept, and whether it is that of the current step.
+    pub rates: Vec<f64>,
+    pub keeps_rates: bool,
+    pub has_rates: bool,
 }
 
 impl Memory {
