@@ -365,7 +365,7 @@ fn contacts<'py>(py: Python<'py>, all: &[ContactImpulses]) -> PyResult<Bound<'py
         starts.push(count);
     }
     let joined = |of: fn(&ContactImpulses) -> &Vec<f64>| {
-        PyArray1::from_vec(py, all.iter().flat_map(|own| of(own)).copied().collect())
+        PyArray1::from_vec(py, all.iter().flat_map(of).copied().collect())
     };
     (
         PyArray1::from_vec(py, starts),

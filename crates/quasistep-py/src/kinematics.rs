@@ -52,11 +52,11 @@ fn check_q(model: &Model, what: &str, q: &[f64]) -> PyResult<()> {
 type Jacobians<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// Two Jacobians, `n_v × n_v`, for each of `n` samples: `at` writes those of sample `k`.
-fn jacobians<'py>(
-    py: Python<'py>,
+fn jacobians(
+    py: Python<'_>,
     (n, n_v): (usize, usize),
     mut at: impl FnMut(usize, &mut [f64], &mut [f64]) -> PyResult<()>,
-) -> PyResult<Jacobians<'py>> {
+) -> PyResult<Jacobians<'_>> {
     let size = n_v * n_v;
     let [mut first, mut second] = [0, 1].map(|_| vec![0.0; n * size]);
     for k in 0..n {

@@ -169,8 +169,10 @@ impl Derivatives {
         let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
         if !self.matrices.has_rates {
             let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * n_cmd]);
-            self.keep_rates(true);
-            self.fill(system, &mut by_q, &mut by_u, None)?;
+            let kept = std::mem::replace(&mut self.matrices.keeps_rates, true);
+            let done = self.fill(system, &mut by_q, &mut by_u, None);
+            self.keep_rates(kept);
+            done?;
         }
         let H = self.curvature()?;
         let (memory, kin) = (&self.matrices, &self.work.scan.kin);
