@@ -448,7 +448,8 @@ class ContactImpulses(NamedTuple):
         pull of pads is not in it. Friction of a flat contact with a round cone acts at the centre of pressure.
     cone : ndarray, shape (K, 5)
         Friction coefficients along each direction but the first: mu, mu, mu_spin, mu_roll, mu_roll, the last three in m.
-        Along directions with a coefficient of 0 there is no impulse.
+        Along directions with a coefficient of 0 there is no impulse. The mu_spin of a flat contact with a round cone
+        follows its load; its change is not in ``by_q`` and ``by_u``.
     axes : ndarray, shape (K, 5, 3)
         Normal, tangents and axes of rolling, in the world.
     by_q : ndarray, shape (K, 6, n_v)

@@ -333,6 +333,26 @@ def test_a_finger_pressed_down_presses_by_its_spring(size, friction, motion, h):
         np.testing.assert_allclose(out.by_u[1, 0], [-500 * h, 0], rtol=1e-9, atol=1e-9 * h)
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("friction", ["exact", "convex"])
+@pytest.mark.parametrize("motion", [{"motion": "quasi_static"}, {"inertia": "mass"}, {"motion": "dynamic"}])
+@pytest.mark.parametrize("cone", [4, "round"])
+def test_impulses_carry_the_weight(size, friction, motion, cone):
+    """A block of 2 kg on a table presses with 19.62 N, and 3 N of a string more: all contacts together, in steps of any
+    size. Pulled along with 4 N they drag with as much, from where the friction of 0.5 allows it."""
+    for h in (0.001, 0.01, 0.1):
+        step = {"size": h, "friction": friction, "cone": cone, "contact_margin": 0.1 * size, **motion}
+        scene = qs.SystemBuilder(step=step)
+        scene.model("table", joint="fixed", friction=0.5, shape=qs.half_space())
+        scene.model("block", mass=2, pose={"xyz": [0, 0, size / 2]}, shape=qs.box([size] * 3))
+        system = scene.build()
+        loads = qs.Wrench("block", force=[[0, 0, 0], [0, 0, -3], [4, 0, 0]])
+        out = system.derivatives_batch(system.q0, [], h=h, wrenches=loads, impulses=True).contacts
+        force = np.einsum("kw,kwi->ki", out.impulse[:, :3], out.axes[:, :3]) / h
+        total = np.array([force[a:b].sum(axis=0) for a, b in zip(out.starts, out.starts[1:], strict=False)])
+        np.testing.assert_allclose(total, [[0, 0, 19.62], [0, 0, 22.62], [-4, 0, 19.62]], atol=1e-6)
+
+
 @pytest.mark.parametrize("mode", ["exact", qs.Smooth(1e-3)])
 def test_impulses_of_batches_are_those_of_single_steps(push, many, mode):
     """Two thirds of the samples touch the finger in other places, one fails."""
