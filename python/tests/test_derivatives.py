@@ -353,9 +353,11 @@ def test_impulses_carry_the_weight(size, friction, motion, cone):
         np.testing.assert_allclose(total, [[0, 0, 19.62], [0, 0, 22.62], [-4, 0, 19.62]], atol=1e-6)
 
 
+@pytest.mark.parametrize("cone", [4, "round"])
 @pytest.mark.parametrize("mode", ["exact", qs.Smooth(1e-3)])
-def test_impulses_of_batches_are_those_of_single_steps(push, many, mode):
+def test_impulses_of_batches_are_those_of_single_steps(push, many, mode, cone):
     """Two thirds of the samples touch the finger in other places, one fails."""
+    push = push.with_({"step.cone": cone})
     Q, U = many[0].copy(), many[1].copy()
     Q[::3] = push.integrate(Q[::3], 0.002 * np.eye(push.n_v)[push.dofs.index("finger.y")])
     U[7, 1] = np.nan
@@ -370,12 +372,16 @@ def test_impulses_of_batches_are_those_of_single_steps(push, many, mode):
             np.testing.assert_array_equal(a, b)
     out = one.contacts
     assert out.starts[7] == out.starts[8] and out.starts[-1] == len(out.impulse) == len(out.contacts)
-    for i in (0, 4, 39):
+    # how four corners with round cones share the weight is open in exact steps
+    unique = (mode, cone) != ("exact", "round")
+    for i in (0, 4, 39) if unique else ():
         d = push.derivatives(Q[i], U[i], mode=mode)
         own = slice(out.starts[i], out.starts[i + 1])
         np.testing.assert_array_equal(out.contacts["sample"][own], i)
-        for name in ("shape_a", "shape_b", "feature", "fn", "f", "n"):
+        for name in ("shape_a", "shape_b", "feature"):
             np.testing.assert_array_equal(out.contacts[name][own], d.report.contacts[name])
+        for name in ("fn", "f", "n"):
+            np.testing.assert_allclose(out.contacts[name][own], d.report.contacts[name], rtol=0, atol=1e-9)
         for wrt, ours in (("q", out.by_q), ("u", out.by_u)):
             want = d.matrix("components", wrt).reshape(-1, 6, ours.shape[-1])
             np.testing.assert_allclose(ours[own], want, rtol=0, atol=1e-9 * np.abs(want).max())

@@ -250,7 +250,7 @@ impl System {
             tau: part(input.tau, n_v),
         };
         let kinks = self.differentiate(&state, &step, params, input.mode, own)?;
-        own.keep_rates(impulses.is_some());
+        own.keep_for_impulses(impulses.is_some());
         match (input.weights, velocities) {
             (None, None) => own.jacobian(self, by_q, by_q_cmd)?,
             (None, Some(v)) => {

@@ -15,11 +15,12 @@
 //! the tangents alone does not change them, so that a linearised friction cone is a cone of their
 //! linearisation.
 
-use super::change::{InputChange, OutputChange, reset};
+use super::change::reset;
 use super::contact::{ContactAt, FrameWeights};
 use super::kinds::DerivativeError;
 use super::memory::{IDLE, Memory};
 use super::prepared::Derivatives;
+use super::pressure::write_column;
 use super::trees::Trees;
 use crate::formulation::edges::WAYS;
 use crate::report::ContactReport;
@@ -169,9 +170,9 @@ impl Derivatives {
         let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
         if !self.matrices.has_rates {
             let (mut by_q, mut by_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * n_cmd]);
-            let kept = std::mem::replace(&mut self.matrices.keeps_rates, true);
+            let kept = std::mem::replace(&mut self.matrices.keeps, true);
             let done = self.fill(system, &mut by_q, &mut by_u, None);
-            self.keep_rates(kept);
+            self.keep_for_impulses(kept);
             done?;
         }
         let H = self.curvature()?;
@@ -228,28 +229,21 @@ impl Derivatives {
         Ok(H)
     }
 
-    /// Computes the derivatives column by column.
+    /// Computes the derivatives column by column, unless the matrices of the step kept them.
     fn impulses_by_products(
         &mut self,
         system: &System,
         out: &mut ContactImpulses,
     ) -> Result<(), DerivativeError> {
-        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
-        let mut product = OutputChange::default();
-        for column in 0..n_v + n_cmd {
-            let mut change = InputChange::default();
-            let (inputs, n, to) = if column < n_v {
-                (&mut change.q, n_v, &mut out.by_q)
-            } else {
-                (&mut change.q_cmd, n_cmd, &mut out.by_q_cmd)
-            };
-            let column = if column < n_v { column } else { column - n_v };
-            reset(inputs, n, 0.0);
-            inputs[column] = 1.0;
-            self.jvp(system, &change, true, &mut product)?;
-            let entries = to[column..].iter_mut().step_by(n);
-            entries.zip(&product.components).for_each(|(to, by)| *to = *by);
+        if self.matrices.has_components {
+            let [by_q, by_q_cmd] = &self.matrices.components;
+            out.by_q.clone_from(by_q);
+            out.by_q_cmd.clone_from(by_q_cmd);
+            return Ok(());
         }
-        Ok(())
+        self.for_each_column(system, true, |of_command, column, n, product| {
+            let matrix = if of_command { &mut out.by_q_cmd } else { &mut out.by_q };
+            write_column(matrix, column, n, &product.components);
+        })
     }
 }

@@ -139,10 +139,9 @@ impl Derivatives {
         self.jacobian_by_columns(system, by_q, by_q_cmd)
     }
 
-    /// Turns the keeping of the Jacobian of the velocity on or off. Matrices that are computed later
-    /// keep it for the impulses.
-    pub(crate) fn keep_rates(&mut self, on: bool) {
-        self.matrices.keeps_rates = on;
+    /// Has matrices that are computed later keep what impulses need, or not.
+    pub(crate) fn keep_for_impulses(&mut self, on: bool) {
+        self.matrices.keeps = on;
     }
 
     /// Computes all matrices at once. With `of_v` also those of velocities: `∂q_next/∂v`, and the
@@ -163,7 +162,7 @@ impl Derivatives {
         }
         let n_cmd = system.n_cmd_v();
         let mut memory = std::mem::take(&mut self.matrices);
-        if memory.keeps_rates {
+        if memory.keeps {
             let n_v = system.model.n_v();
             reset(&mut memory.rates, n_v * (n_v + n_cmd), 0.0);
         }
@@ -175,7 +174,7 @@ impl Derivatives {
                 by_q_cmd[dof * n_cmd + cmd] = 1.0;
             }
         }
-        memory.has_rates = memory.keeps_rates && done.is_ok();
+        memory.has_rates = memory.keeps && done.is_ok();
         self.matrices = memory;
         done
     }
@@ -215,7 +214,7 @@ impl Derivatives {
                 first = variables.end;
                 self.sensitivity.respond(island, variables, &mut memory.responses)?;
                 self.gradients(system, memory);
-                if memory.keeps_rates {
+                if memory.keeps {
                     rates(system, memory);
                 }
                 self.step_rows(system, memory, by_q, by_q_cmd);
