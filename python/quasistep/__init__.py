@@ -43,7 +43,7 @@ from .builder import (
 )
 from .control import Mpc, Plan
 from .control_run import ControlRun, Linearisation
-from .derivatives import DerivativesBatch, Kinks, Smooth, StepDerivatives
+from .derivatives import ContactImpulses, DerivativesBatch, Kinks, Smooth, StepDerivatives
 from .errors import (
     ConstraintError,
     DerivativeError,
@@ -81,6 +81,7 @@ __all__ = [
     "Certificate",
     "Checkpoint",
     "ConstraintError",
+    "ContactImpulses",
     "ControlRun",
     "DerivativeError",
     "DerivativesBatch",

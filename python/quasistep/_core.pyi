@@ -27,6 +27,7 @@ _Changes = list[tuple[str, str]]
 _Files = list[tuple[Path, bytes | None]]
 _Limits = tuple[_Array, _Array, float | None]
 _Warm = tuple[list[list[float]], list[list[int]]]
+_Loads = tuple[list[str | int], ArrayLike, ArrayLike | None]
 _Progress = Callable[[int, int], object]
 
 __all__ = [
@@ -48,13 +49,16 @@ __all__ = [
     "coordinate_matrix",
     "coulomb_contacts",
     "difference",
+    "difference_jacobians",
     "differentiate_batch",
     "follow",
     "frame_jacobian",
     "frame_pose",
     "frame_velocity",
+    "frame_yaw",
     "gravity_force",
     "integrate",
+    "integrate_jacobians",
     "inverse_kinematics",
     "largest_wrench",
     "linearise",
@@ -163,6 +167,7 @@ class Derivatives:
         wrenches: Sequence[Wrench] | None,
         params: StepParams | None,
         kappa: float | None,
+        tau: ArrayLike | None,
     ) -> Self: ...
     def step(self) -> tuple[_Array, StepReport, list[int], float]: ...
     def jvp(self, change: dict[str, _Array], impulses: bool) -> tuple[dict[str, Any], float]: ...
@@ -337,7 +342,7 @@ def batch(
     t: float,
     h: float | None,
     every: float | None,
-    wrenches: Sequence[Wrench] | None,
+    loads: _Loads,
     params: StepParams | None,
     warm: Sequence[WarmStart] | None,
     vary: list[_Changes] | None,
@@ -383,6 +388,9 @@ def task(system: System) -> dict[str, Any]: ...
 def command_at(system: System, q: ArrayLike) -> _Array: ...
 def coordinate_matrix(system: System, q: ArrayLike) -> _Array: ...
 def difference(system: System, q0: ArrayLike, q1: ArrayLike) -> _Array: ...
+def difference_jacobians(
+    system: System, q0: ArrayLike, q1: ArrayLike
+) -> tuple[_Array, _Array]: ...
 def differentiate_batch(
     system: System,
     q: ArrayLike,
@@ -392,11 +400,12 @@ def differentiate_batch(
     n: int,
     t: float,
     h: float | None,
-    wrenches: Sequence[Wrench] | None,
+    loads: _Loads,
     params: StepParams | None,
     kappa: float | None,
     weights: ArrayLike | None,
     v_weights: ArrayLike | None,
+    impulses: bool,
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...
@@ -422,7 +431,7 @@ def rollouts(
     n_steps: int,
     t: float,
     h: float | None,
-    wrenches: Sequence[Wrench] | None,
+    loads: _Loads,
     params: StepParams | None,
     kappa: float | None,
     changes: Changes | None,
@@ -434,12 +443,16 @@ def rollout_gradients(
     by_x: ArrayLike, by_u: ArrayLike, by_parameters: ArrayLike, weights: ArrayLike, n: int, n_x: int
 ) -> tuple[_Array, _Array, _Array]: ...
 def integrate(system: System, q: ArrayLike, v: ArrayLike, h: float) -> _Array: ...
+def integrate_jacobians(system: System, v: ArrayLike, h: float) -> tuple[_Array, _Array]: ...
 def frame_pose(system: System, frame: _Frame, q: ArrayLike) -> _Array: ...
 def frame_jacobian(
     system: System, frame: _Frame, q: ArrayLike, point: Sequence[float]
 ) -> _Array: ...
 def frame_velocity(
     system: System, frame: _Frame, q: ArrayLike, v: ArrayLike, point: Sequence[float]
+) -> _Array: ...
+def frame_yaw(
+    system: System, frame: _Frame, q: ArrayLike, axis: Sequence[float]
 ) -> _Array: ...
 def mass_matrix(system: System, q: ArrayLike) -> _Array: ...
 def gravity_force(system: System, q: ArrayLike, gravity: Sequence[float] | None) -> _Array: ...

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from ._core import WarmStart
 
@@ -115,9 +115,9 @@ class Wrench(NamedTuple):
     ----------
     body : str or int
         ``model/link``, a model of one body, or an index of :attr:`System.bodies`.
-    force, torque : tuple of float, shape (3,)
-        In the world frame, in N and N·m.
-    at : tuple of float, shape (3,)
+    force, torque : array_like, shape (3,); in batches also (N, 3), in batches of runs (T, 3) or (N, T, 3)
+        In the world frame, in N and N·m: of all samples and steps, or of each of N samples and T steps.
+    at : array_like, shaped as they are
         Point of attack in the body's frame, in m.
 
     Examples
@@ -126,12 +126,19 @@ class Wrench(NamedTuple):
     >>> _, report = system.step(system.q0, wrenches=[qs.Wrench("held", force=(0, 0, -1))])
     >>> round(float(report.contacts["f"][:, 2].sum()), 3)    # the pads carry it, and 45 g
     1.441
+
+    Three samples, pulled down by 0, 1 and 2 N:
+
+    >>> pull = qs.Wrench("held", force=[[0, 0, 0], [0, 0, -1], [0, 0, -2]])
+    >>> _, report = system.step_batch(system.q0, [-0.028, 0.028], wrenches=[pull], report=True)
+    >>> [round(float(r.contacts["f"][:, 2].sum()), 3) for r in report.reports]
+    [0.441, 1.441, 2.441]
     """
 
     body: str | int
-    force: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    torque: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    at: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    torque: ArrayLike = (0.0, 0.0, 0.0)
+    at: ArrayLike = (0.0, 0.0, 0.0)
 
 
 class Frame(NamedTuple):

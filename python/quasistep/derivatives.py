@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._shapes import checked_threads, count, shaped
+from ._shapes import arrays_of, checked_threads, count, loads, shaped
 from .control_run import PlannedSystem
+from .kinematics import KinematicSystem
 from .names import Names
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .errors import QuasistepError
 
 _CONTACT_INPUTS = ("mu", "mu_spin", "mu_roll", "compliance")
+_WAYS = ("normal", "tangent 1", "tangent 2", "spin", "roll 1", "roll 2")
 _AXES = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
 
 
@@ -174,7 +176,11 @@ class StepDerivatives:
     | ``q_next`` | (n_v,) | next configuration |
     | ``v`` | (n_v,) | velocity during the step, which ``motion: dynamic`` carries over |
     | ``normal`` | (contacts,) | normal impulses, N·s |
-    | ``impulse`` | (contacts, 6) | impulse on b in N·s, angular impulse in N·m·s, world axes |
+    | ``impulse`` | (contacts, 6) | on b, world axes: angular about the point in N·m·s, then linear in N·s |
+    | ``components`` | (contacts, 6) | the same along directions of the contact, as :attr:`ContactImpulses.impulse` |
+
+    Wherever six numbers are a velocity, a load or an impulse, the angular part comes first: (angular velocity, velocity),
+    (torque, force), (angular impulse, impulse).
 
     Attributes
     ----------
@@ -201,9 +207,9 @@ class StepDerivatives:
     def __init__(self, system: DifferentiableSystem, arguments: tuple[Any, ...]) -> None:
         self.system = system
         self._arguments = arguments
-        q, u, h, t, v, wrenches, params, self.mode, velocity, attached = arguments
+        q, u, h, t, v, wrenches, params, self.mode, velocity, attached, tau = arguments
         self._inner = _core.Derivatives(
-            system, q, velocity, attached, u, h, t, v, wrenches, params, checked_kappa(self.mode)
+            system, q, velocity, attached, u, h, t, v, wrenches, params, checked_kappa(self.mode), tau
         )
         q_next, report, kinks, bound = self._inner.step()
         self.q: Array = np.array(q, dtype=float)
@@ -218,7 +224,7 @@ class StepDerivatives:
         Parameters
         ----------
         impulses : bool
-            Also of ``normal`` and ``impulse``; without them it is cheaper.
+            Also of ``normal``, ``impulse`` and ``components``; without them it is cheaper.
         **change
             Inputs by name, shaped as in the table of this class; others do not change.
 
@@ -239,7 +245,8 @@ class StepDerivatives:
         given = {name: _sized(name, value, shapes) for name, value in change.items()}
         out, apart = self._inner.jvp(given, impulses)
         if impulses:
-            out["impulse"] = out["impulse"].reshape(-1, 6)
+            for name in ("impulse", "components"):
+                out[name] = out[name].reshape(-1, 6)
         out["apart"] = apart
         return out
 
@@ -333,7 +340,7 @@ class StepDerivatives:
         """Column by column, or row by row if there are fewer of those."""
         matrix = np.zeros((rows, columns))
         if columns <= rows:
-            impulses = of in ("normal", "impulse")
+            impulses = of in ("normal", "impulse", "components")
             for k, unit in enumerate(np.eye(columns)):
                 matrix[:, k] = np.ravel(self.jvp(impulses, **{wrt: unit})[of])
         else:
@@ -384,7 +391,9 @@ class StepDerivatives:
             return Names(f"{body}: {axis}" for body in system.bodies for axis in _AXES)
         if what == "impulse":
             axes = [axis.replace("torque", "angular").replace("force", "linear") for axis in _AXES]
-            return Names(f"{c}: {axis}" for c in contacts for axis in (*axes[3:], *axes[:3]))
+            return Names(f"{c}: {axis}" for c in contacts for axis in axes)
+        if what == "components":
+            return Names(f"{c}: {way}" for c in contacts for way in _WAYS)
         if what == "normal" or what in _CONTACT_INPUTS:
             return Names(contacts)
         raise ValueError(f"no {what!r} among the inputs and outputs of a step")
@@ -406,7 +415,7 @@ class StepDerivatives:
 
     def _output_shapes(self) -> dict[str, tuple[int, ...]]:
         n, c = self.system.n_v, self._contacts()
-        return {"q_next": (n,), "v": (n,), "normal": (c,), "impulse": (c, 6)}
+        return {"q_next": (n,), "v": (n,), "normal": (c,), "impulse": (c, 6), "components": (c, 6)}
 
     def _contacts(self) -> int:
         return len(self.report.contacts)
@@ -418,6 +427,65 @@ class StepDerivatives:
         mode = self.mode if isinstance(self.mode, str) else f"kappa = {self.mode.kappa:g} J"
         kinks = ", at a kink" if self.kinks.any() else ""
         return f"StepDerivatives({self.system.name!r}, {mode}, {self._contacts()} contacts{kinks})"
+
+
+class ContactImpulses(NamedTuple):
+    r"""Impulses of the contacts of many steps, with their friction cones and their derivatives.
+
+    The contacts of all samples stand one after the other, K in all. A contact has six directions: the normal from a to b,
+    two tangents; about the normal; and two axes across it, for rolling. Its impulses are numbers along these directions,
+    which move with it: a turn of the normal alone does not change them.
+
+    Parameters
+    ----------
+    starts : ndarray of int, shape (N + 1,)
+        Contacts of sample i are rows ``starts[i]`` to ``starts[i + 1]``; of a sample that failed there are none.
+    contacts : ndarray
+        Dtype :data:`CONTACT` behind a field ``sample``. The same contact of two samples has the same ``shape_a``,
+        ``shape_b`` and ``feature``.
+    impulse : ndarray, shape (K, 6)
+        On b, in N·s, and about the last three directions in N·m·s. It has the friction and presses the surfaces; the
+        pull of pads is not in it. Friction of a flat contact with a round cone acts at the centre of pressure.
+    cone : ndarray, shape (K, 5)
+        Friction coefficients along each direction but the first: mu, mu, mu_spin, mu_roll, mu_roll, the last three in m.
+        Along directions with a coefficient of 0 there is no impulse. The mu_spin of a flat contact with a round cone
+        follows its load; its change is not in ``by_q`` and ``by_u``.
+    axes : ndarray, shape (K, 5, 3)
+        Normal, tangents and axes of rolling, in the world.
+    by_q : ndarray, shape (K, 6, n_v)
+        Derivative of ``impulse`` by the configuration, on its tangent space.
+    by_u : ndarray, shape (K, 6, n_u_v)
+        By the command.
+
+    Notes
+    -----
+    A round cone is :math:`\lVert\lambda_k/c_k\rVert \le \lambda_0` over the coefficients :math:`c_k > 0`. It holds for
+    ``step.cone: round`` and for pyramids, whose edges touch it; a box is :math:`|\lambda_k| \le c_k \lambda_0` for each
+    tangent. In a plane there is one tangent, and all are the same.
+
+    Examples
+    --------
+    A cone of linearised impulses, as rows of a program, where the finger pushes the box:
+
+    >>> system = qs.load("scenes/planar_push.yml", set={"step.cone": "round"})
+    >>> q = system.simulate(duration=2.0).q[-1]
+    >>> d = system.derivatives_batch(q, system.commanded(q), mode=qs.Smooth(1e-4), impulses=True)
+    >>> contacts = d.contacts
+    >>> contacts.by_u.shape == (len(contacts.impulse), 6, 2)
+    True
+    >>> used = contacts.cone > 0
+    >>> share = np.divide(contacts.impulse[:, 1:], contacts.cone, where=used, out=np.zeros(used.shape))
+    >>> bool((np.linalg.norm(share, axis=1) <= contacts.impulse[:, 0] * (1 + 1e-9)).all())
+    True
+    """
+
+    starts: NDArray[np.int64]
+    contacts: NDArray[np.void]
+    impulse: Array
+    cone: Array
+    axes: Array
+    by_q: Array
+    by_u: Array
 
 
 class DerivativesBatch(NamedTuple):
@@ -438,13 +506,15 @@ class DerivativesBatch(NamedTuple):
         By the velocity at the start.
     v_by_q, v_by_v, v_by_u : ndarray, optional
         Of the velocity at the end, shaped like ``by_q``, ``by_v``, ``by_u``; None of a gradient.
+    contacts : ContactImpulses, optional
+        If impulses were asked for.
 
     Examples
     --------
     See :meth:`System.derivatives_batch`.
 
     >>> qs.DerivativesBatch._fields
-    ('q_next', 'by_q', 'by_u', 'kinks', 'errors', 'v_next', 'by_v', 'v_by_q', 'v_by_v', 'v_by_u')
+    ('q_next', 'by_q', 'by_u', 'kinks', 'errors', 'v_next', 'by_v', 'v_by_q', 'v_by_v', 'v_by_u', 'contacts')
     """
 
     q_next: Array
@@ -457,9 +527,10 @@ class DerivativesBatch(NamedTuple):
     v_by_q: Array | None = None
     v_by_v: Array | None = None
     v_by_u: Array | None = None
+    contacts: ContactImpulses | None = None
 
 
-class DifferentiableSystem(PlannedSystem):
+class DifferentiableSystem(KinematicSystem, PlannedSystem):
     """Derivatives: the part of :class:`System` that is about changes."""
 
     def derivatives(
@@ -475,6 +546,7 @@ class DifferentiableSystem(PlannedSystem):
         params: StepParams | None = None,
         velocity: ArrayLike | None = None,
         attached: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
     ) -> StepDerivatives:
         """Takes one step and its derivatives.
 
@@ -484,7 +556,7 @@ class DifferentiableSystem(PlannedSystem):
             Configuration; the scene's start by default.
         mode : "exact" or Smooth
             Of the step itself on its true active set; or of the relaxed step.
-        u, h, t, v, wrenches, params, velocity, attached
+        u, h, t, v, wrenches, params, velocity, attached, tau
             As for :meth:`step`. What is attached is held as it is; a constraint that attaches in this step
             follows ``q``.
 
@@ -508,7 +580,7 @@ class DifferentiableSystem(PlannedSystem):
         array([0.5, 0.5])
         """
         start = self.q0 if q is None else q
-        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode, velocity, attached))
+        return StepDerivatives(self, (start, u, h, t, v, wrenches, params, mode, velocity, attached, tau))
 
     def derivatives_batch(
         self,
@@ -521,9 +593,11 @@ class DifferentiableSystem(PlannedSystem):
         t: float = 0.0,
         V: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
+        tau: ArrayLike | None = None,
         params: StepParams | None = None,
         velocity: ArrayLike | None = None,
         v_weights: ArrayLike | None = None,
+        impulses: bool = False,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> DerivativesBatch:
@@ -533,8 +607,10 @@ class DifferentiableSystem(PlannedSystem):
         ----------
         Q : array_like, shape (N, n_q) or (n_q,)
         U : array_like, shape (N, n_u) or (n_u,)
-        mode, h, t, V, wrenches, params
+        mode, h, t, params
             As for :meth:`derivatives`, the same ones for all samples.
+        V, wrenches, tau
+            As for :meth:`step_batch`: one for all samples, or one for each.
         weights : array_like, shape (N, n_v), optional
             On ``q_next`` on its tangent space: gradients of the weighted sums in place of matrices, which is
             cheaper.
@@ -542,6 +618,9 @@ class DifferentiableSystem(PlannedSystem):
             At the start, in m/s and rad/s; rest by default.
         v_weights : array_like, shape (N, n_v), optional
             On the velocity at the end, beside ``weights``, which must be there.
+        impulses : bool
+            Also the impulses of all contacts, with their friction cones and derivatives. Of the relaxed step they cost
+            little, of others a product for each dof and command.
         threads, progress
             As for :meth:`step_batch`.
 
@@ -558,7 +637,8 @@ class DifferentiableSystem(PlannedSystem):
         """
         if v_weights is not None and weights is None:
             raise ValueError("`v_weights` stand beside `weights`, which are None; give zeros of shape (N, n_v) for none")
-        n = count({2: [Q, U, V, weights, velocity, v_weights]}, None)
+        n = count({2: [Q, U, V, weights, velocity, v_weights, tau, *arrays_of(wrenches)]}, None)
+        tau = None if tau is None else shaped("tau", tau, (n, self.n_v), broadcast=True)
         Q = shaped("Q", Q, (n, self.n_q), broadcast=True)
         U = shaped("U", U, (n, self.n_u), broadcast=True)
         V = None if V is None else np.broadcast_to(
@@ -571,7 +651,7 @@ class DifferentiableSystem(PlannedSystem):
         if velocity is not None:
             velocity = shaped("velocity", velocity, (n, self.n_v), broadcast=True)
         out = _core.differentiate_batch(
-            self, Q, velocity, U, V, n, t, h, wrenches, params, checked_kappa(mode), weights, v_weights,
+            self, Q, velocity, U, V, n, t, h, loads(wrenches, tau, (n,)), params, checked_kappa(mode), weights, v_weights, impulses,
             checked_threads(threads), progress,
         )  # fmt: skip
         rows = (n,) if weights is not None else (n, self.n_v)
@@ -580,6 +660,12 @@ class DifferentiableSystem(PlannedSystem):
             of_v = {"v_next": out["v_next"].reshape(n, self.n_v), "by_v": out["by_v"].reshape(*rows, self.n_v)}
         if of_v and weights is None:
             of_v |= {name: out[name].reshape(n, self.n_v, -1) for name in ("v_by_q", "v_by_v", "v_by_u")}
+        contacts = None
+        if impulses:
+            starts, records, *flat = out["contacts"]
+            shapes = ((6,), (5,), (5, 3), (6, self.n_v), (6, self.n_u_v))
+            arrays = (a.reshape(len(records), *shape) for a, shape in zip(flat, shapes, strict=True))
+            contacts = ContactImpulses(starts, records, *arrays)
         return DerivativesBatch(
             out["q_next"].reshape(n, self.n_q),
             out["by_q"].reshape(*rows, self.n_v),
@@ -587,108 +673,8 @@ class DifferentiableSystem(PlannedSystem):
             out["kinks"].reshape(n, len(Kinks._fields)),
             out["errors"],
             **of_v,
+            contacts=contacts,
         )
-
-    def coordinate_matrix(self, q: ArrayLike) -> Array:
-        """How coordinates change with dofs at a configuration: G of ``dq_coordinates = G dq``.
-
-        A gradient by coordinates g becomes one by dofs as ``G.T @ g``, a change of coordinates one of dofs as
-        ``pinv(G) @ dq_coordinates``.
-
-        Parameters
-        ----------
-        q : array_like, shape (n_q,)
-
-        Returns
-        -------
-        ndarray, shape (n_q, n_v)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/pinch.yml")
-        >>> system.coordinate_matrix(system.q0).shape
-        (9, 8)
-        """
-        return _core.coordinate_matrix(self, q).reshape(self.n_q, self.n_v)
-
-    def command_matrix(self, u: ArrayLike) -> Array:
-        """The same of a command, shape (n_u, n_u_v).
-
-        Parameters
-        ----------
-        u : array_like, shape (n_u,)
-
-        Returns
-        -------
-        ndarray, shape (n_u, n_u_v)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/pinch.yml")
-        >>> system.command_matrix([0.0, 0.1])
-        array([[1., 0.],
-               [0., 1.]])
-        """
-        q, u = self.q0, np.asarray(u, dtype=float)
-        in_q, in_v = self._name_lists["u_in_q"], self._name_lists["u_in_v"]
-        n, n_v = len(in_q), len(in_v)
-        q[in_q] = u[:n]
-        part = np.zeros((self.n_u, self.n_u_v))
-        part[:n, :n_v] = self.coordinate_matrix(q)[np.ix_(in_q, in_v)]
-        # poses that frames are told, then shares of the pull of pads, and switches
-        frames = (self.n_u - n) - (self.n_u_v - n_v)
-        for k in range(frames):
-            row, column = n + 7 * k, n_v + 6 * k
-            w, x, y, z = u[row : row + 4] / np.linalg.norm(u[row : row + 4])
-            turn = [[-x, -y, -z], [w, z, -y], [-z, w, x], [y, -x, w]]
-            part[row : row + 4, column : column + 3] = 0.5 * np.array(turn)
-            part[row + 4 : row + 7, column + 3 : column + 6] = np.eye(3)
-        pads = self.n_u - n - 7 * frames
-        part[self.n_u - pads :, self.n_u_v - pads :] = np.eye(pads)
-        return part
-
-    def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> Array:
-        r"""A configuration moved along a velocity: :math:`q \oplus h v`, rotations by the exponential map.
-
-        Parameters
-        ----------
-        q : array_like, shape (n_q,)
-        v : array_like, shape (n_v,)
-            In m/s and rad/s.
-        h : float
-            In s.
-
-        Returns
-        -------
-        ndarray, shape (n_q,)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/pinch.yml")
-        >>> system.integrate(system.q0, np.zeros(8)).round(3)[2:6]
-        array([1., 0., 0., 0.])
-        """
-        return _core.integrate(self, q, v, h)
-
-    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        r"""What :meth:`integrate` needs to go from one configuration to another: :math:`q_1 \ominus q_0`.
-
-        Parameters
-        ----------
-        q0, q1 : array_like, shape (n_q,)
-
-        Returns
-        -------
-        ndarray, shape (n_v,)
-
-        Examples
-        --------
-        >>> system = qs.load("scenes/pinch.yml")
-        >>> v = np.arange(8) / 10
-        >>> system.difference(system.q0, system.integrate(system.q0, v)).round(6)
-        array([0. , 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
-        """
-        return _core.difference(self, q0, q1)
 
 
 def checked_kappa(mode: str | Smooth) -> float | None:

@@ -1,4 +1,5 @@
-"""Frames of a system: where they are, how they move, and how joints bring them somewhere."""
+"""Configurations of a system and their differences; frames: where they are, how they move, and how joints bring
+them somewhere."""
 
 from __future__ import annotations
 
@@ -69,7 +70,172 @@ class FramePath(NamedTuple):
 
 
 class KinematicSystem(NamedSystem):
-    """Frames of a system: the part of :class:`System` that needs no step."""
+    """Configurations and frames of a system: the part of :class:`System` that needs no step."""
+
+    def integrate(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> Array:
+        r"""Configurations moved along velocities: :math:`q \oplus h v`, rotations by the exponential map.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n_q)
+        v : array_like, shape (..., n_v)
+            In m/s and rad/s. One row of either stands for all of the other.
+        h : float
+            In s.
+
+        Returns
+        -------
+        ndarray, shape (..., n_q)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> system.integrate(system.q0, np.zeros(8)).round(3)[2:6]
+        array([1., 0., 0., 0.])
+        >>> system.integrate(system.q0, np.zeros((100, 8)), 0.1).shape
+        (100, 9)
+        """
+        q, v = self._two_rows(("q", q, self.n_q), ("v", v, self.n_v))
+        return _core.integrate(self, q, v, h).reshape(q.shape)
+
+    def integrate_jacobians(self, q: ArrayLike, v: ArrayLike, h: float = 1.0) -> tuple[Array, Array]:
+        r"""Jacobians of :meth:`integrate`: how :math:`q \oplus h v` changes with ``q`` and with ``v``, by dofs.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n_q)
+        v : array_like, shape (..., n_v)
+        h : float
+            As for :meth:`integrate`.
+
+        Returns
+        -------
+        by_q, by_v : ndarray, shape (..., n_v, n_v)
+            One block for each joint on the diagonal: 1 and ``h`` where coordinates add up; the rotation
+            :math:`\exp(h \omega)`, and h times the left Jacobian of the exponential map.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> by_q, by_v = system.integrate_jacobians(system.q0, np.zeros(8), 0.1)
+        >>> bool((by_q == np.eye(8)).all()), bool((by_v == 0.1 * np.eye(8)).all())
+        (True, True)
+        """
+        q, v = self._two_rows(("q", q, self.n_q), ("v", v, self.n_v))
+        by_q, by_hv = (J.reshape(*v.shape, self.n_v) for J in _core.integrate_jacobians(self, v, h))
+        return by_q, h * by_hv
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        r"""What :meth:`integrate` needs to go from some configurations to others: :math:`q_1 \ominus q_0`.
+
+        Parameters
+        ----------
+        q0, q1 : array_like, shape (..., n_q)
+            One row of either stands for all of the other.
+
+        Returns
+        -------
+        ndarray, shape (..., n_v)
+            In m and rad; rotations by the shorter way.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> v = np.arange(8) / 10
+        >>> system.difference(system.q0, system.integrate(system.q0, v)).round(6)
+        array([0. , 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+        """
+        q0, q1 = self._two_rows(("q0", q0, self.n_q), ("q1", q1, self.n_q))
+        return _core.difference(self, q0, q1).reshape(*q0.shape[:-1], self.n_v)
+
+    def difference_jacobians(self, q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
+        r"""Jacobians of :meth:`difference`: how :math:`q_1 \ominus q_0` changes with ``q0`` and with ``q1``, by dofs.
+
+        Errors of rotations are logarithms, whose Jacobian is the identity at zero only: a gradient of the square of
+        ``difference(goal, q)`` is ``2 * by_q1.T @ difference(goal, q)``.
+
+        Parameters
+        ----------
+        q0, q1 : array_like, shape (..., n_q)
+            One row of either stands for all of the other.
+
+        Returns
+        -------
+        by_q0, by_q1 : ndarray, shape (..., n_v, n_v)
+            One block for each joint on the diagonal: −1 and 1 where coordinates add up, the inverse left Jacobian of
+            the exponential map of a rotation. Right below half a turn.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> by_q0, by_q1 = system.difference_jacobians(system.q0, np.tile(system.q0, (5, 1)))
+        >>> by_q1.shape, bool((by_q1 == np.eye(8)).all())
+        ((5, 8, 8), True)
+        """
+        q0, q1 = self._two_rows(("q0", q0, self.n_q), ("q1", q1, self.n_q))
+        shape = (*q0.shape[:-1], self.n_v, self.n_v)
+        by_q0, by_q1 = _core.difference_jacobians(self, q0, q1)
+        return by_q0.reshape(shape), by_q1.reshape(shape)
+
+    def coordinate_matrix(self, q: ArrayLike) -> Array:
+        """How coordinates change with dofs at a configuration: G of ``dq_coordinates = G dq``.
+
+        A gradient by coordinates g becomes one by dofs as ``G.T @ g``, a change of coordinates one of dofs as
+        ``pinv(G) @ dq_coordinates``.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., n_q)
+            Configurations.
+
+        Returns
+        -------
+        ndarray, shape (..., n_q, n_v)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> system.coordinate_matrix(system.q0).shape
+        (9, 8)
+        """
+        q = self._rows("q", q, self.n_q)
+        return _core.coordinate_matrix(self, q).reshape(*q.shape, self.n_v)
+
+    def command_matrix(self, u: ArrayLike) -> Array:
+        """The same of a command, shape (n_u, n_u_v).
+
+        Parameters
+        ----------
+        u : array_like, shape (n_u,)
+
+        Returns
+        -------
+        ndarray, shape (n_u, n_u_v)
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/pinch.yml")
+        >>> system.command_matrix([0.0, 0.1])
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        q, u = self.q0, np.asarray(u, dtype=float)
+        in_q, in_v = self._name_lists["u_in_q"], self._name_lists["u_in_v"]
+        n, n_v = len(in_q), len(in_v)
+        q[in_q] = u[:n]
+        part = np.zeros((self.n_u, self.n_u_v))
+        part[:n, :n_v] = self.coordinate_matrix(q)[np.ix_(in_q, in_v)]
+        # poses that frames are told, then shares of the pull of pads, and switches
+        frames = (self.n_u - n) - (self.n_u_v - n_v)
+        for k in range(frames):
+            row, column = n + 7 * k, n_v + 6 * k
+            w, x, y, z = u[row : row + 4] / np.linalg.norm(u[row : row + 4])
+            turn = [[-x, -y, -z], [w, z, -y], [-z, w, x], [y, -x, w]]
+            part[row : row + 4, column : column + 3] = 0.5 * np.array(turn)
+            part[row + 4 : row + 7, column + 3 : column + 6] = np.eye(3)
+        pads = self.n_u - n - 7 * frames
+        part[self.n_u - pads :, self.n_u_v - pads :] = np.eye(pads)
+        return part
 
     def pose(self, frame: str | int | Frame, q: ArrayLike) -> Array:
         """Pose of a frame in the world.
@@ -170,12 +336,53 @@ class KinematicSystem(NamedSystem):
         >>> system.velocity("finger", system.q0, v)
         array([0.  , 0.  , 0.  , 0.05, 0.  , 0.  ])
         """
-        q, v = self._rows("q", q, self.n_q), self._rows("v", v, self.n_v)
-        # one row of either stands for all of the other
-        rows = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        q, v = (np.broadcast_to(x, (*rows, x.shape[-1])) for x in (q, v))
+        q, v = self._two_rows(("q", q, self.n_q), ("v", v, self.n_v))
         flat = _core.frame_velocity(self, frame_argument(frame), q, v, _three("point", point))
-        return flat.reshape(*rows, 6)
+        return flat.reshape(*q.shape[:-1], 6)
+
+    def yaw(
+        self,
+        frame: str | int | Frame,
+        q: ArrayLike,
+        *,
+        axis: Sequence[float] = (0.0, 0.0, 1.0),
+    ) -> tuple[Array, Array]:
+        r"""Yaw of a frame: how far it is turned about an axis of the world, whatever it is tilted.
+
+        Its rotation is a turn by the yaw about the axis, then a turn about an axis perpendicular to it. For the unit
+        quaternion (w, u) this is :math:`2 \operatorname{atan2}(a \cdot u, w)`.
+
+        Parameters
+        ----------
+        frame : str, int or Frame
+        q : array_like, shape (..., n_q)
+            Configurations.
+        axis : sequence of float, shape (3,)
+            In the world; its length does not matter.
+
+        Returns
+        -------
+        yaw : ndarray, shape (...)
+            In (−π, π] rad; NaN where half a turn about a perpendicular axis leaves it open.
+        gradient : ndarray, shape (..., n_v)
+            By dofs, in rad/m and rad/rad.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> turned = system.integrate(system.q0, 0.5 * np.eye(8)[system.dofs.index("box.wz")])
+        >>> yaw, gradient = system.yaw("box", [system.q0, turned])
+        >>> yaw.round(6), float(gradient[1, system.dofs.index("box.wz")].round(6))
+        (array([0. , 0.5]), 1.0)
+        """
+        q = self._rows("q", q, self.n_q)
+        a = np.array(_three("axis", axis))
+        length = float(np.linalg.norm(a))
+        if not 0 < length < np.inf:
+            raise ValueError(f"`axis` is {a.tolist()}; it must be finite and not zero")
+        flat = _core.frame_yaw(self, frame_argument(frame), q, (a / length).tolist())
+        both = flat.reshape(*q.shape[:-1], 1 + self.n_v)
+        return both[..., 0], both[..., 1:]
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Mass matrix: kinetic energy is ``v @ M @ v / 2``, in J.
@@ -415,6 +622,18 @@ class KinematicSystem(NamedSystem):
         if values.ndim == 0 or values.shape[-1] != n:
             raise ValueError(f"`{what}` has shape {values.shape}; this system wants (..., {n})")
         return values
+
+    def _two_rows(self, *both: tuple[str, ArrayLike, int]) -> tuple[Array, Array]:
+        """Two arrays with as many rows: one row of either stands for all of the other."""
+        a, b = (self._rows(*one) for one in both)
+        try:
+            rows = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        except ValueError:
+            (what, *_), (other, *_) = both
+            raise ValueError(
+                f"`{what}` has shape {a.shape}, `{other}` {b.shape}; give as many rows of both, or one row of either"
+            ) from None
+        return np.broadcast_to(a, (*rows, a.shape[-1])), np.broadcast_to(b, (*rows, b.shape[-1]))
 
 
 def frame_argument(frame: str | int | Frame) -> tuple[str | int, Sequence[float], Sequence[float]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import _core
-from ._shapes import checked_threads, count, shaped
+from ._shapes import arrays_of, checked_threads, count, loads, shaped
 from ._yaml import changes
 from .derivatives import DifferentiableSystem, Kinks, Smooth, checked_kappa
 
@@ -143,6 +143,7 @@ class RolloutSystem(DifferentiableSystem):
         V: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
+        tau: ArrayLike | None = None,
         params: StepParams | None = None,
         threads: int | None = None,
     ) -> Rollouts:
@@ -168,8 +169,10 @@ class RolloutSystem(DifferentiableSystem):
             False for configurations alone.
         contacts : bool
             Keep the contacts of all steps.
-        h, wrenches, params
+        h, params
             As for :meth:`step`; the same ones for all samples and steps.
+        wrenches, tau
+            As for :meth:`simulate_batch`: shared, or for each step, or for each step of each sample.
         t0 : float
             Time at the start, in s.
         V : array_like, shape (N, T, n_u_v) or (T, n_u_v), optional
@@ -204,7 +207,7 @@ class RolloutSystem(DifferentiableSystem):
         >>> runs.gradients(weights).u.shape
         (1, 6, 2)
         """
-        n = count({3: [U, V], 2: [q0, velocity]}, None)
+        n = count({3: [U, V, tau, *arrays_of(wrenches)], 2: [q0, velocity]}, None)
         T = np.shape(U)[-2] if np.ndim(U) > 1 else 0
         U = np.broadcast_to(shaped("U", U, (n, T, self.n_u), broadcast=True), (n, T, self.n_u))
         if V is not None:
@@ -212,9 +215,11 @@ class RolloutSystem(DifferentiableSystem):
         start = shaped("q0", self.q0 if q0 is None else q0, (n, self.n_q), broadcast=True)
         if velocity is not None:
             velocity = shaped("velocity", velocity, (n, self.n_v), broadcast=True)
+        if tau is not None:
+            tau = shaped("tau", tau, (n, T, self.n_v), broadcast=True)
         given = {} if parameters is None else dict(parameters)
         data = _core.rollouts(
-            self, start, velocity, U, V, n, T, t0, h, wrenches, params, checked_kappa(mode), self._changes(given, T),
+            self, start, velocity, U, V, n, T, t0, h, loads(wrenches, tau, (n, T)), params, checked_kappa(mode), self._changes(given, T),
             matrices, contacts, checked_threads(threads),
         )  # fmt: skip
         moving = (self.params if params is None else params).motion == "dynamic"

@@ -8,11 +8,10 @@ import numpy as np
 
 from . import _core
 from ._records import HeldWrench, Uniqueness, Wrench
-from ._shapes import checked_threads, count, shaped
+from ._shapes import arrays_of, checked_threads, count, loads, shaped
 from ._yaml import changes
 from .batch import finish, varied
 from .errors import StepError
-from .kinematics import KinematicSystem
 from .planning import PlanningSystem
 from .run import Run
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from ._types import Array
 
 
-class System(KinematicSystem, PlanningSystem):
+class System(PlanningSystem):
     """A world to be stepped: bodies, joints, shapes, friction, and how its scene drives it.
 
     Immutable. Pickles and copies carry the scene with every file that it was read from: they work in
@@ -234,6 +233,7 @@ class System(KinematicSystem, PlanningSystem):
         t: float = 0.0,
         V: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
+        tau: ArrayLike | None = None,
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
         velocity: ArrayLike | None = None,
@@ -254,10 +254,15 @@ class System(KinematicSystem, PlanningSystem):
             Configurations; one row stands for all samples.
         U : array_like, shape (N, n_u) or (n_u,)
             Commands at the end of the step.
-        h, t, wrenches, params
+        h, t, params
             As for :meth:`step`, the same ones for all samples.
         V : array_like, shape of U with n_u_v columns, optional
             Rates of the commands.
+        wrenches : sequence of Wrench, optional
+            Forces from outside, beside the scene's. Each array of a wrench is one for all samples, shape (3,), or
+            one for each, shape (N, 3).
+        tau : array_like, shape (N, n_v) or (n_v,), optional
+            Generalised forces on every dof, as for :meth:`step`.
         warm : sequence of N WarmStart, optional
             Where the solver starts; cold by default.
         velocity : array_like, shape (N, n_v) or (n_v,), optional
@@ -301,13 +306,15 @@ class System(KinematicSystem, PlanningSystem):
         """
         threads = checked_threads(threads)
         changes, n_varied = varied(vary)
-        n = count({2: [Q, U, V, velocity]}, n_varied)
+        n = count({2: [Q, U, V, velocity, tau, *arrays_of(wrenches)]}, n_varied)
         velocity = self._velocities(velocity, n)
+        tau = None if tau is None else shaped("tau", tau, (n, self.n_v), broadcast=True)
         Q = shaped("Q", Q, (n, self.n_q), broadcast=True)
         U = shaped("U", U, (n, self.n_u), broadcast=True)
         V = None if V is None else shaped("V", V, (n, self.n_u_v), broadcast=True)
         q, rest = _core.batch(
-            self, Q, velocity, attached, U, V, n, 1, t, h, None, wrenches, params, warm, changes, threads, False, report, progress
+            self, Q, velocity, attached, U, V, n, 1, t, h, None, loads(wrenches, tau, (n,)), params, warm, changes,
+            threads, False, report, progress,
         )
         return finish(q.reshape(n, self.n_q), rest, report)
 
@@ -320,6 +327,7 @@ class System(KinematicSystem, PlanningSystem):
         t0: float = 0.0,
         V: ArrayLike | None = None,
         wrenches: Sequence[Wrench] | None = None,
+        tau: ArrayLike | None = None,
         params: StepParams | None = None,
         warm: Sequence[WarmStart] | None = None,
         velocity: ArrayLike | None = None,
@@ -339,10 +347,15 @@ class System(KinematicSystem, PlanningSystem):
             Commands at the ends of the steps; one table stands for all samples.
         q0 : array_like, shape (N, n_q) or (n_q,), optional
             Starts; the scene's by default.
-        h, t0, wrenches, params
+        h, t0, params
             As for :meth:`simulate`, the same ones for all samples.
         V : array_like, shape of U with n_u_v columns, optional
             Rates of the commands.
+        wrenches : sequence of Wrench, optional
+            Forces from outside, beside the scene's. Each array of a wrench is one for all samples and steps, shape
+            (3,), one for each step, (T, 3), or one for each step of each sample, (N, T, 3).
+        tau : array_like, shape (N, T, n_v) or (T, n_v), optional
+            Generalised forces on every dof in each step, as for :meth:`simulate`.
         warm, velocity, attached, vary, threads, progress, report
             As for :meth:`step_batch`.
         keep : {"all", "last"}
@@ -372,17 +385,19 @@ class System(KinematicSystem, PlanningSystem):
         start = self.q0 if q0 is None else q0
         threads = checked_threads(threads)
         changes, n_varied = varied(vary)
-        n = count({2: [start, velocity], 3: [U, V]}, n_varied)
+        n = count({2: [start, velocity], 3: [U, V, tau, *arrays_of(wrenches)]}, n_varied)
         velocity = self._velocities(velocity, n)
         start = shaped("q0", start, (n, self.n_q), broadcast=True)
         U = shaped("U", U, (n, None, self.n_u), broadcast=True)
         T = U.shape[-2]
         V = None if V is None else shaped("V", V, (n, T, self.n_u_v), broadcast=True)
+        tau = None if tau is None else shaped("tau", tau, (n, T, self.n_v), broadcast=True)
         rows = keep == "all"
         sized = any("step.tolerance" in dict(own) for own in changes or [])
         every = self._checked_every(every, h, params, needed=True, sized=sized)
         q, rest = _core.batch(
-            self, start, velocity, attached, U, V, n, T, t0, h, every, wrenches, params, warm, changes, threads, rows, report, progress
+            self, start, velocity, attached, U, V, n, T, t0, h, every, loads(wrenches, tau, (n, T)), params, warm, changes,
+            threads, rows, report, progress,
         )  # fmt: skip
         shape = (n, T, self.n_q) if rows else (n, self.n_q)
         return finish(q.reshape(shape), rest, report)

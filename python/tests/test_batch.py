@@ -187,3 +187,90 @@ def test_exact_friction_is_warm_in_batches(push, samples):
     warm = push.step_batch(Q1, U[:, 1], params=params, warm=first.warm_starts)
     alone = push.step(Q1[9], U[9, 1], params=params, warm=first.warm_starts[9])[0]
     np.testing.assert_array_equal(warm[9], alone)
+
+
+def test_wrenches_and_torques_of_samples_are_those_of_runs(push, samples):
+    """Samples pulled by forces of their own, and driven by torques of their own, have the bits of runs with these."""
+    Q, U = samples[0][:8], samples[1][:8]
+    rng = np.random.default_rng(5)
+    F, at = rng.uniform(-1, 1, (8, 6, 3)), rng.uniform(-0.01, 0.01, (8, 6, 3))
+    tau = np.zeros((8, 6, push.n_v))
+    tau[..., push.dofs.indices("finger.*")] = rng.uniform(-2, 2, (8, 6, 2))
+    load = qs.Wrench("box", force=F, torque=(0, 0, 0.01), at=at)
+    still = qs.Wrench("box", force=(0, 0, -0.5))
+
+    def alone(i, k, q, t):
+        own = qs.Wrench("box", force=tuple(F[i, k]), torque=(0, 0, 0.01), at=tuple(at[i, k]))
+        return push.step(q, U[i, k], h=0.05, t=t, wrenches=[own, still], tau=tau[i, k])[0]
+
+    together = push.simulate_batch(U, q0=Q, h=0.05, wrenches=[load, still], tau=tau)
+    for i in (0, 5):
+        q = Q[i]
+        for k in range(6):
+            q = alone(i, k, q, 0.05 * k)
+            np.testing.assert_allclose(together[i, k], q, rtol=0, atol=1e-9)
+    one_step = qs.Wrench("box", force=F[:, 0], torque=(0, 0, 0.01), at=at[:, 0])
+    first = push.step_batch(Q, U[:, 0], h=0.05, wrenches=[one_step, still], tau=tau[:, 0])
+    np.testing.assert_array_equal(first, [alone(i, 0, Q[i], 0.0) for i in range(8)])
+    # one table for all samples; any split; samples that vary
+    table = qs.Wrench("box", force=F[2])
+    same = push.simulate_batch(U, q0=Q, h=0.05, wrenches=table, tau=tau[2])
+    each = qs.Wrench("box", force=np.tile(F[2], (8, 1, 1)))
+    np.testing.assert_array_equal(push.simulate_batch(U, q0=Q, h=0.05, wrenches=each, tau=np.tile(tau[2], (8, 1, 1))), same)
+    part = qs.Wrench("box", force=F[3:5], torque=(0, 0, 0.01), at=at[3:5])
+    split = push.simulate_batch(U[3:5], q0=Q[3:5], h=0.05, wrenches=[part, still], tau=tau[3:5])
+    np.testing.assert_array_equal(split, together[3:5])
+    masses = {"models.box.mass": np.full(8, 0.8)}
+    varied = push.simulate_batch(U, q0=Q, h=0.05, wrenches=[load, still], tau=tau, vary=masses)
+    np.testing.assert_array_equal(varied, together)
+    # the number of samples may be that of the wrenches alone
+    assert push.step_batch(push.q0, U[0, 0], wrenches=one_step).shape == (8, push.n_q)
+    assert push.simulate_batch(U[0], tau=tau, keep="last").shape == (8, push.n_q)
+
+
+@pytest.mark.parametrize("size", [1e-4, 0.1, 100.0])
+@pytest.mark.parametrize("friction", ["exact", "convex"])
+@pytest.mark.parametrize("h", [0.002, 0.01])
+def test_blocks_slide_from_the_force_of_friction_on(size, friction, h):
+    """A block of 2 kg on a table, mu = 0.5, pulled by eight weights on a string: it stays below 9.81 N, and what pulls
+    harder speeds it up by (F − 9.81 N)/2 kg."""
+    step = {"size": h, "motion": "dynamic", "friction": friction, "cone": "round", "contact_margin": size}
+    scene = qs.SystemBuilder(step=step)
+    scene.model("table", joint="fixed", friction=0.5, shape=qs.half_space())
+    scene.model("block", mass=2, pose={"xyz": [0, 0, size / 2]}, shape=qs.box([size] * 3))
+    system = scene.build()
+    pulls, n = np.array([0.0, 2.0, 5.0, 9.7, 9.9, 12.0, 20.0, -30.0]), 5
+    F = np.zeros((8, 3))
+    F[:, 0] = pulls
+    string = qs.Wrench("block", force=np.repeat(F[:, None], n, axis=1))
+    _, report = system.simulate_batch(np.zeros((n, 0)), wrenches=string, report=True)
+    x, moves = system.dofs.index("block.vx"), np.abs(pulls) > 9.81
+    assert np.abs(report.v[~moves, x]).max() < 1e-9 and (report.v[moves, x] * pulls[moves] > 0).all()
+    if friction == "exact":      # the boundary layer of convex friction takes speed of the first steps
+        want = np.sign(pulls) * np.maximum(np.abs(pulls) - 9.81, 0) / 2 * n * h
+        np.testing.assert_allclose(report.v[:, x], want, atol=1e-9)
+    # a force on the dof itself does the same, and what moves it is what friction leaves of the force
+    tau = np.zeros((8, system.n_v))
+    tau[:, x] = pulls
+    Q, pushed = system.step_batch(system.q0, [], tau=tau, report=True)
+    string = qs.Wrench("block", force=F)
+    np.testing.assert_allclose(system.step_batch(system.q0, [], wrenches=string), Q, rtol=0, atol=1e-12 * size)
+    dragged = np.array([r.contacts["f"][:, 0].sum() for r in pushed.reports])
+    np.testing.assert_allclose(pushed.v[:, x] * 2, (pulls + dragged) * h, atol=1e-9)
+
+
+def test_loads_that_do_not_fit_are_told(push):
+    u = push.commanded(push.q0)
+    with pytest.raises(ValueError, match=r"`force of 'box'` has shape \(4, 3\); this system wants \(3, 3\) or \(3,\)"):
+        push.step_batch(np.tile(push.q0, (3, 1)), u, wrenches=qs.Wrench("box", force=np.zeros((4, 3))))
+    with pytest.raises(ValueError, match=r"`force of 'box'` has shape \(4, 3\); this system wants \(2, 5, 3\) or \(5, 3\) or \(3,\)"):
+        push.simulate_batch(np.tile(u, (2, 5, 1)), wrenches=qs.Wrench("box", force=np.zeros((4, 3))))
+    with pytest.raises(ValueError, match=r"`tau` has shape \(3, 2\); this system wants \(3, 8\) or \(8,\)"):
+        push.step_batch(push.q0, u, tau=np.zeros((3, 2)))
+    with pytest.raises(TypeError, match="is no wrench; give quasistep.Wrench"):
+        push.step_batch(push.q0, u, wrenches=[(1, 2, 3)])
+    with pytest.raises(qs.SceneError, match="crate"):
+        push.step_batch(push.q0, u, wrenches=qs.Wrench("crate"))
+    odd = qs.Wrench("box", force=[[0, 0, 0], [0, 0, np.nan]])
+    _, report = push.step_batch(push.q0, u, wrenches=odd, report=True)
+    assert list(report.errors) == [1] and "finite" in str(report.errors[1])

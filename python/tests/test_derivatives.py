@@ -281,3 +281,126 @@ def test_progress_of_a_batch_ends_at_all(push, many):
     seen = []
     push.derivatives_batch(*many, progress=lambda done, n: seen.append((done, n)))
     assert seen[-1] == (40, 40)
+
+
+def test_batches_have_wrenches_and_torques_of_their_own(push, many):
+    Q, U = many[0][:6], many[1][:6]
+    rng = np.random.default_rng(8)
+    F, tau = rng.uniform(-1, 1, (6, 3)), np.zeros((6, push.n_v))
+    tau[:, push.dofs.indices("finger.*")] = rng.uniform(-2, 2, (6, 2))
+    out = push.derivatives_batch(Q, U, wrenches=qs.Wrench("box", force=F), tau=tau, mode=qs.Smooth(1e-3))
+    for i in (0, 4):
+        own = qs.Wrench("box", force=tuple(F[i]))
+        d = push.derivatives(Q[i], U[i], wrenches=[own], tau=tau[i], mode=qs.Smooth(1e-3))
+        np.testing.assert_array_equal(out.q_next[i], d.q_next)
+        np.testing.assert_array_equal(out.by_q[i], d.matrix("q_next", "q"))
+    assert (np.diff(out.q_next, axis=0) != 0).any(axis=1).all()
+    assert pickle.loads(pickle.dumps(d)).q_next.tolist() == d.q_next.tolist()
+
+
+def fingertip(size, h, friction, motion):
+    """A fingertip of 0.1 kg on springs of 500 N/m along x and z that just touches the floor, mu = 0.4."""
+    step = {"size": h, "motion": motion, "friction": friction, "cone": "round", "contact_margin": size}
+    scene = qs.SystemBuilder(step=step)
+    scene.model("floor", joint="fixed", friction=0.4, shape=qs.half_space())
+    slides = [qs.slide("z", [0, 0, 1], stiffness=500, start=0.1 * size), qs.slide("x", [1, 0, 0], stiffness=500)]
+    scene.model("tip", joint=slides, mass=0.1, friction=0.4, gravity=False, shape=qs.sphere(0.1 * size))
+    return scene.build()
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("friction", ["exact", "convex"])
+@pytest.mark.parametrize("motion", ["quasi_static", "dynamic"])
+@pytest.mark.parametrize("h", [0.001, 0.02])
+def test_a_finger_pressed_down_presses_by_its_spring(size, friction, motion, h):
+    """Told to go 1 mm further down it pushes with 0.5 N more; held by friction 1 mm further along does the same
+    sideways; slipping it drags with 0.4 of what it pushes with."""
+    system = fingertip(size, h, friction, motion)
+    down, along = 0.01 * size, np.array([0.001, 0.009]) * size
+    u = system.q0 + [[-down, along[0]], [-down, along[1]]]
+    out = system.derivatives_batch(system.q0, u, impulses=True).contacts
+    assert out.starts.tolist() == [0, 1, 2] and out.contacts["sample"].tolist() == [0, 1]
+    axis = out.axes[:, 1] @ [1, 0, 0]
+    np.testing.assert_allclose(np.abs(axis), 1)
+    sticks, slides = out.impulse
+    np.testing.assert_allclose(sticks[:2], [500 * down * h, -axis[0] * 500 * along[0] * h], rtol=1e-9)
+    np.testing.assert_allclose(out.by_u[0, :2], 500 * h * np.array([[-1, 0], [0, -axis[0]]]), rtol=1e-9, atol=1e-12 * h)
+    np.testing.assert_allclose(out.cone, [[0.4, 0, 0, 0, 0]] * 2, rtol=1e-15)
+    np.testing.assert_allclose(slides[1], -axis[1] * 0.4 * slides[0], rtol=1e-9)
+    np.testing.assert_allclose(out.by_u[1, 1], -axis[1] * 0.4 * out.by_u[1, 0], rtol=1e-9)
+    np.testing.assert_allclose(out.by_q[1, 1], -axis[1] * 0.4 * out.by_q[1, 0], rtol=1e-9, atol=1e-9 * h)
+    if friction == "exact":
+        np.testing.assert_allclose(out.by_u[1, 0], [-500 * h, 0], rtol=1e-9, atol=1e-9 * h)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("friction", ["exact", "convex"])
+@pytest.mark.parametrize("motion", [{"motion": "quasi_static"}, {"inertia": "mass"}, {"motion": "dynamic"}])
+@pytest.mark.parametrize("cone", [4, "round"])
+def test_impulses_carry_the_weight(size, friction, motion, cone):
+    """A block of 2 kg on a table presses with 19.62 N, and 3 N of a string more: all contacts together, in steps of any
+    size. Pulled along with 4 N they drag with as much, from where the friction of 0.5 allows it."""
+    for h in (0.001, 0.01, 0.1):
+        step = {"size": h, "friction": friction, "cone": cone, "contact_margin": 0.1 * size, **motion}
+        scene = qs.SystemBuilder(step=step)
+        scene.model("table", joint="fixed", friction=0.5, shape=qs.half_space())
+        scene.model("block", mass=2, pose={"xyz": [0, 0, size / 2]}, shape=qs.box([size] * 3))
+        system = scene.build()
+        loads = qs.Wrench("block", force=[[0, 0, 0], [0, 0, -3], [4, 0, 0]])
+        out = system.derivatives_batch(system.q0, [], h=h, wrenches=loads, impulses=True).contacts
+        force = np.einsum("kw,kwi->ki", out.impulse[:, :3], out.axes[:, :3]) / h
+        total = np.array([force[a:b].sum(axis=0) for a, b in zip(out.starts, out.starts[1:], strict=False)])
+        np.testing.assert_allclose(total, [[0, 0, 19.62], [0, 0, 22.62], [-4, 0, 19.62]], atol=1e-6)
+
+
+@pytest.mark.parametrize("cone", [4, "round"])
+@pytest.mark.parametrize("mode", ["exact", qs.Smooth(1e-3)])
+def test_impulses_of_batches_are_those_of_single_steps(push, many, mode, cone):
+    """Two thirds of the samples touch the finger in other places, one fails."""
+    push = push.with_({"step.cone": cone})
+    Q, U = many[0].copy(), many[1].copy()
+    Q[::3] = push.integrate(Q[::3], 0.002 * np.eye(push.n_v)[push.dofs.index("finger.y")])
+    U[7, 1] = np.nan
+    one = push.derivatives_batch(Q, U, mode=mode, threads=1, impulses=True)
+    plain = push.derivatives_batch(Q, U, mode=mode, threads=1)
+    np.testing.assert_array_equal(one.by_q, plain.by_q)
+    np.testing.assert_array_equal(one.by_u, plain.by_u)
+    assert plain.contacts is None
+    for threads in (2, 5):
+        again = push.derivatives_batch(Q, U, mode=mode, threads=threads, impulses=True).contacts
+        for a, b in zip(one.contacts, again, strict=True):
+            np.testing.assert_array_equal(a, b)
+    out = one.contacts
+    assert out.starts[7] == out.starts[8] and out.starts[-1] == len(out.impulse) == len(out.contacts)
+    # how four corners with round cones share the weight is open in exact steps
+    unique = (mode, cone) != ("exact", "round")
+    for i in (0, 4, 39) if unique else ():
+        d = push.derivatives(Q[i], U[i], mode=mode)
+        own = slice(out.starts[i], out.starts[i + 1])
+        np.testing.assert_array_equal(out.contacts["sample"][own], i)
+        for name in ("shape_a", "shape_b", "feature"):
+            np.testing.assert_array_equal(out.contacts[name][own], d.report.contacts[name])
+        for name in ("fn", "f", "n"):
+            np.testing.assert_allclose(out.contacts[name][own], d.report.contacts[name], rtol=0, atol=1e-9)
+        for wrt, ours in (("q", out.by_q), ("u", out.by_u)):
+            want = d.matrix("components", wrt).reshape(-1, 6, ours.shape[-1])
+            np.testing.assert_allclose(ours[own], want, rtol=0, atol=1e-9 * np.abs(want).max())
+        force = np.einsum("kw,kwi->ki", out.impulse[own, :3], out.axes[own, :3])
+        np.testing.assert_allclose(force, d.report.contacts["f"] * push.h, rtol=0, atol=1e-12)
+    # with gradients in place of matrices as well
+    weights = np.ones((40, push.n_v))
+    again = push.derivatives_batch(Q, U, mode=mode, weights=weights, impulses=True)
+    np.testing.assert_array_equal(again.contacts.by_q, out.by_q)
+    assert again.by_q.shape == (40, push.n_v)
+
+
+def test_six_numbers_of_an_impulse_begin_with_the_torque(push, pushed):
+    """As those of a wrench: forces of points without torsional friction are the last three."""
+    d = push.derivatives(*pushed)
+    names = d.names("impulse")
+    assert names[0].endswith("angular x") and names[3].endswith("linear x")
+    assert d.names("wrench")[0].endswith("torque x") and d.names("wrench")[3].endswith("force x")
+    out = d.jvp(u=[1.0, 0.3])
+    angular, linear = out["impulse"][:, :3], out["impulse"][:, 3:]
+    np.testing.assert_allclose(np.sum(linear * d.report.contacts["n"], axis=1), out["normal"], atol=1e-9)
+    assert np.abs(angular).max() == 0 and np.abs(linear).max() > 0.1

@@ -103,3 +103,90 @@ def test_a_path_moves_the_real_thing(arm):
     error = caught.value
     assert 0 < error.point < 30 and f"point {error.point} of 31" in str(error)
     assert error.frame == "arm/iiwa_link_7" and len(error.q) == arm.n_q
+
+
+def turning(arm, rng, rows):
+    """Velocities that turn free bodies by up to about 100 degrees in 1 s."""
+    return rng.standard_normal((rows, arm.n_v))
+
+
+def test_configurations_in_rows_have_the_bits_of_single_ones(arm):
+    rng = np.random.default_rng(2)
+    q0 = arm.integrate(arm.q0, turning(arm, rng, 6), 0.4).reshape(2, 3, arm.n_q)
+    v = turning(arm, rng, 6).reshape(2, 3, arm.n_v)
+    q1 = arm.integrate(q0, v, 0.7)
+    assert q1.shape == q0.shape and arm.difference(q0, q1).shape == v.shape
+    np.testing.assert_allclose(arm.difference(q0, q1), 0.7 * v, rtol=0, atol=1e-12)
+    assert (q1[1, 2] == arm.integrate(q0[1, 2], v[1, 2], 0.7)).all()
+    assert (arm.difference(q0, q1)[1, 2] == arm.difference(q0[1, 2], q1[1, 2])).all()
+    # one row of either stands for all of the other
+    assert (arm.difference(arm.q0, q1)[0, 1] == arm.difference(arm.q0, q1[0, 1])).all()
+    np.testing.assert_allclose(arm.difference(q1, arm.q0), -arm.difference(arm.q0, q1), rtol=0, atol=1e-14)
+    assert (arm.integrate(arm.q0, v)[1, 0] == arm.integrate(arm.q0, v[1, 0])).all()
+    assert (arm.integrate(q0, v[0, 0])[1, 1] == arm.integrate(q0[1, 1], v[0, 0])).all()
+    for one, all_rows in zip(arm.difference_jacobians(q0[0, 2], q1[0, 2]), arm.difference_jacobians(q0, q1), strict=True):
+        assert all_rows.shape == (2, 3, arm.n_v, arm.n_v) and (all_rows[0, 2] == one).all()
+    for one, all_rows in zip(arm.integrate_jacobians(arm.q0, v[0, 2], 0.3), arm.integrate_jacobians(arm.q0, v, 0.3), strict=True):
+        assert all_rows.shape == (2, 3, arm.n_v, arm.n_v) and (all_rows[0, 2] == one).all()
+    assert (arm.coordinate_matrix(q0)[1, 1] == arm.coordinate_matrix(q0[1, 1])).all()
+    angle, gradient = arm.yaw("arm/iiwa_link_3", q0)
+    assert angle.shape == (2, 3) and gradient.shape == (2, 3, arm.n_v)
+    assert (gradient[1, 0] == arm.yaw("arm/iiwa_link_3", q0[1, 0])[1]).all()
+    none = np.zeros((0, arm.n_q))
+    assert arm.difference(arm.q0, none).shape == (0, arm.n_v)
+    assert arm.difference_jacobians(none, arm.q0)[1].shape == (0, arm.n_v, arm.n_v)
+
+
+def test_jacobians_of_configurations_are_differences(arm):
+    rng = np.random.default_rng(3)
+    q0 = arm.integrate(arm.q0, turning(arm, rng, 1)[0], 0.5)
+    v, change = turning(arm, rng, 2)
+    q1 = arm.integrate(q0, v)
+
+    def central(f, eps=1e-5):
+        return (f(eps) - f(-eps)) / (2 * eps)
+
+    by_q0, by_q1 = arm.difference_jacobians(q0, q1)
+    want = central(lambda s: arm.difference(q0, arm.integrate(q1, change, s)))
+    np.testing.assert_allclose(by_q1 @ change, want, atol=1e-8)
+    want = central(lambda s: arm.difference(arm.integrate(q0, change, s), q1))
+    np.testing.assert_allclose(by_q0 @ change, want, atol=1e-8)
+    # a radian off, the identity is wrong by much: the logarithm counts
+    assert np.abs(by_q1 @ change - change).max() > 0.1
+    by_q, by_v = arm.integrate_jacobians(q0, v, 0.3)
+    end = arm.integrate(q0, v, 0.3)
+    want = central(lambda s: arm.difference(end, arm.integrate(arm.integrate(q0, change, s), v, 0.3)))
+    np.testing.assert_allclose(by_q @ change, want, atol=1e-8)
+    want = central(lambda s: arm.difference(end, arm.integrate(q0, v + s * change, 0.3)))
+    np.testing.assert_allclose(by_v @ change, want, atol=1e-8)
+    for axis in ((0, 0, 1), (1, -2, 0.5)):
+        _, gradient = arm.yaw(HAND, q0, axis=axis)
+        want = central(lambda s, axis=axis: arm.yaw(HAND, arm.integrate(q0, change, s), axis=axis)[0])
+        np.testing.assert_allclose(gradient @ change, want, atol=1e-8)
+
+
+def test_yaw_is_what_a_turntable_adds(push):
+    """A box, tilted or not, on a table that turns: its yaw is the turn of the table."""
+    names = push.dofs.indices(["box.wx", "box.wy", "box.wz"])
+    tilt, turn = np.zeros(push.n_v), np.zeros((50, push.n_v))
+    turn[:, names[2]] = np.linspace(-3.1, 3.1, 50)
+    tilt[names[:2]] = 0.4, -0.3
+    for start in (push.q0, push.integrate(push.q0, tilt)):
+        yaw, _ = push.yaw("box", push.integrate(start, turn))
+        np.testing.assert_allclose(yaw, turn[:, names[2]], atol=1e-12)
+    over = np.zeros(push.n_v)
+    over[names[0]] = np.pi
+    assert np.isnan(push.yaw("box", push.integrate(push.q0, over))[0])
+
+
+def test_rows_that_do_not_fit_are_told(push):
+    Q = np.tile(push.q0, (3, 1))
+    with pytest.raises(ValueError, match=r"`q0` has shape \(3, 9\), `q1` \(2, 9\); give as many rows"):
+        push.difference(Q, Q[:2])
+    with pytest.raises(ValueError, match=r"`v` has shape \(9,\); this system wants \(\.\.\., 8\)"):
+        push.integrate(push.q0, push.q0)
+    with pytest.raises(ValueError, match=r"`axis` is \[0.0, 0.0, 0.0\]; it must be finite and not zero"):
+        push.yaw("box", push.q0, axis=(0, 0, 0))
+    Q[1, 2:6] = 0
+    with pytest.raises(qs.InputError, match="q1"):
+        push.difference(push.q0, Q)

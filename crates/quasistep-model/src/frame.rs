@@ -4,6 +4,9 @@
 //! X_WF = X_WB X_BF          [ w_WF ]  =  J(q) v          6 rows: angular velocity, then velocity of F's origin,
 //!                           [ v_WF ]                     both in W; columns in the order of v
 //! ```
+//!
+//! The yaw about an axis is the angle `ψ` of the rotation about it in `R_WF = swing · turn(axis, ψ)`, where
+//! the axis of the swing is perpendicular: `ψ = 2 atan2(axis·u, w)` for the unit quaternion `(w, u)`.
 
 use crate::{Kinematics, Model, Twist};
 use quasistep_math::{Pose, Vec3};
@@ -75,5 +78,36 @@ impl Model {
             twist.v_Wo_W += column.v_Wo_W * rate;
         }
         [twist.w_W, twist.at(self.frame_pose(kin, frame).translation)]
+    }
+
+    /// Yaw of a frame about the unit vector `axis_W`, in (−π, π] rad, and its gradient by tangent
+    /// coordinates (length `n_v`). NaN where a half turn about a perpendicular axis leaves it open.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such body, or `gradient` does not have `n_v` entries.
+    pub fn frame_yaw(
+        &self,
+        kin: &Kinematics,
+        frame: &Frame,
+        axis_W: Vec3,
+        gradient: &mut [f64],
+    ) -> f64 {
+        assert_eq!(gradient.len(), self.n_v(), "entries of the gradient of a yaw");
+        gradient.fill(0.0);
+        let R_WF = self.frame_pose(kin, frame).rotation;
+        // q and −q are one rotation
+        let sign = if R_WF.w < 0.0 { -1.0 } else { 1.0 };
+        let (w, u) = (R_WF.w * sign, Vec3::new(R_WF.x, R_WF.y, R_WF.z) * sign);
+        let s = u.dot(axis_W);
+        let size = w * w + s * s;
+        // the quaternion of a half turn is known to rounding
+        let open = size < f64::EPSILON * f64::EPSILON;
+        let slope = (axis_W * (w * w) + u.cross(axis_W) * w + u * s) * (1.0 / size);
+        for &index in self.path(frame.body) {
+            let column = &kin.columns[index as usize];
+            gradient[column.dof as usize] += if open { f64::NAN } else { slope.dot(column.w_W) };
+        }
+        if open { f64::NAN } else { 2.0 * s.atan2(w) }
     }
 }

@@ -199,6 +199,52 @@ impl Model {
         }
     }
 
+    /// Jacobians of `q ⊕ h v` in tangent coordinates, by `q` and by `h v`: `n_v × n_v` each,
+    /// row-major, one block for each joint on the diagonal.
+    ///
+    /// # Panics
+    ///
+    /// If `v` is shorter than `n_v`, or an output does not have `n_v²` entries.
+    pub fn integrate_jacobians(&self, v: &[f64], h: f64, by_q: &mut [f64], by_hv: &mut [f64]) {
+        self.fill_blocks(by_q, 1.0, |body| self.turns_of_integral(body, v, h).map(|t| t[0]));
+        self.fill_blocks(by_hv, 1.0, |body| self.turns_of_integral(body, v, h).map(|t| t[1]));
+    }
+
+    /// Jacobians of `q1 ⊖ q0` in tangent coordinates, by `q0` and by `q1`: `n_v × n_v` each,
+    /// row-major, one block for each joint on the diagonal.
+    ///
+    /// # Panics
+    ///
+    /// If a configuration is shorter than `n_q`, or an output does not have `n_v²` entries.
+    pub fn difference_jacobians(
+        &self,
+        q0: &[f64],
+        q1: &[f64],
+        by_q0: &mut [f64],
+        by_q1: &mut [f64],
+    ) {
+        self.fill_blocks(by_q0, -1.0, |body| self.turns_of_difference(body, q0, q1).map(|t| t[0]));
+        self.fill_blocks(by_q1, 1.0, |body| self.turns_of_difference(body, q0, q1).map(|t| t[1]));
+    }
+
+    /// Writes a matrix with `sum` on the diagonal of coordinates that add up, and with the block of
+    /// `turn` at each rotation.
+    fn fill_blocks(&self, out: &mut [f64], sum: f64, turn: impl Fn(usize) -> Option<Mat3>) {
+        let n_v = self.n_v();
+        assert_eq!(out.len(), n_v * n_v, "entries of a Jacobian with n_v = {n_v}");
+        out.fill(0.0);
+        for k in 0..n_v {
+            out[k * n_v + k] = sum;
+        }
+        for (index, body) in self.bodies.iter().enumerate().filter(|(_, body)| !body.v.is_empty()) {
+            let Some(block) = turn(index) else { continue };
+            for (k, row) in block.rows.iter().enumerate() {
+                let start = (body.v.start + k) * n_v + body.v.start;
+                write(*row, &mut out[start..]);
+            }
+        }
+    }
+
     /// Change of the coordinates `q` (length `n_q`) for a tangent vector `dq` (length `n_v`): the
     /// matrix `G` of `q̇ = G v`. For quaternions, `q̇ = 1/2 (0, δ) q`.
     ///

@@ -2,15 +2,16 @@
 
 use crate::arrays::{Array, flat};
 use crate::error;
+use crate::loads::{Loads, LoadsArgument};
 use crate::params::StepParams;
 use crate::records::{self, Of};
 use crate::report::{StepReport, WarmStart};
 use crate::run::Watch;
-use crate::system::{System, Wrenches};
+use crate::system::System;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quasistep::{BatchInput, BatchKeep, SampleError, SampleOutcome, Variant, Wrench};
+use quasistep::{BatchInput, BatchKeep, SampleError, SampleOutcome, Variant};
 use quasistep_scene::{Scene, SceneError};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 /// Rolls out `n` samples of `n_steps` steps. Returns the configurations, flat, and all other
 /// results by name.
 #[pyfunction]
-#[pyo3(signature = (system, q, velocity, attached, u, v, n, n_steps, t, h, every, wrenches, params, warm, vary, threads, every_step, report, progress))]
+#[pyo3(signature = (system, q, velocity, attached, u, v, n, n_steps, t, h, every, loads, params, warm, vary, threads, every_step, report, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn batch<'py>(
     py: Python<'py>,
@@ -33,7 +34,7 @@ pub fn batch<'py>(
     t: f64,
     h: Option<f64>,
     every: Option<f64>,
-    wrenches: Option<Wrenches>,
+    loads: LoadsArgument<'py>,
     params: Option<&StepParams>,
     warm: Option<Vec<WarmStart>>,
     vary: Option<Vec<Vec<(String, String)>>>,
@@ -44,13 +45,17 @@ pub fn batch<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyDict>)> {
     let given = params.is_some();
     let params = in_rows(system.params_with(params, h), h, every);
-    let loads = |scene: &Scene, params: &quasistep::StepParams, own: &[Wrench]| {
+    let given_loads = Loads::new(system, loads)?;
+    let loads = |scene: &Scene, params: &quasistep::StepParams, sample: Option<usize>| {
         let h = every.filter(|_| params.sizes.is_some()).unwrap_or(params.time_step);
-        (all_wrenches(scene, own, n_steps, t, h), all_torques(scene, n_steps, t, h))
+        let samples = sample.map_or(given_loads.samples(n, n_steps), |i| i..i + 1);
+        let wrenches = given_loads.wrenches(scene, samples, n_steps, (t, h));
+        (wrenches, given_loads.torques(scene, sample, n_steps, (t, h)))
     };
     let world = &system.scene.system;
-    let own = system.wrenches(wrenches)?;
-    let (wrenches, tau) = loads(&system.scene, &params, &own);
+    // each varied sample makes its own
+    let shared = vary.is_none().then(|| loads(&system.scene, &params, None));
+    let (wrenches, tau) = shared.unwrap_or_default();
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let velocity = velocity.map(|v| flat(&v)).unwrap_or_default();
     let warm: Vec<_> = warm.unwrap_or_default().into_iter().map(|w| w.inner).collect();
@@ -94,7 +99,7 @@ pub fn batch<'py>(
                 // given params apply to all samples; otherwise each scene has its own
                 let own_params = if given { params.clone() } else { scene.params.clone() };
                 let params = in_rows(own_params, h, every);
-                let (wrenches, tau) = loads(&scene, &params, &own);
+                let (wrenches, tau) = loads(&scene, &params, Some(i));
                 Ok(Variant { system: scene.system, params, wrenches, tau })
             };
             world.step_varied_batch(&input, &make, keep, threads, &mut q_out, look)
@@ -155,33 +160,6 @@ fn in_rows(
 ) -> quasistep::StepParams {
     let sizes = params.sizes.filter(|_| every.is_some() && h.is_none());
     quasistep::StepParams { time_step: h.unwrap_or(params.time_step), sizes, ..params }
-}
-
-/// Wrenches of each step: the scene's own, and those given for all steps.
-pub fn all_wrenches(
-    scene: &Scene,
-    own: &[Wrench],
-    n_steps: usize,
-    t: f64,
-    h: f64,
-) -> Vec<Vec<Wrench>> {
-    let at = |k: usize| {
-        let mut all = Vec::new();
-        scene.sample_wrenches(t + k as f64 * h, &mut all);
-        all.extend_from_slice(own);
-        all
-    };
-    (1..=n_steps).map(at).collect()
-}
-
-/// Torque commands of each step, one row of `n_v` per step; empty if the scene has none.
-pub fn all_torques(scene: &Scene, n_steps: usize, t: f64, h: f64) -> Vec<f64> {
-    let mut tau = Vec::new();
-    let at = |k: usize| {
-        scene.sample_torques(t + k as f64 * h, &mut tau);
-        tau.clone()
-    };
-    (1..=n_steps).flat_map(at).collect()
 }
 
 fn lock(

@@ -1,18 +1,20 @@
 //! Derivatives of single steps, of batches and of runs.
 
 use crate::arrays::{self, Array, flat};
-use crate::batch::{all_torques, all_wrenches};
 use crate::error;
+use crate::loads::{Loads, LoadsArgument};
 use crate::params::StepParams;
+use crate::records::{self, Of};
 use crate::report::StepReport;
 use crate::run::Watch;
 use crate::system::{System, Wrenches};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use quasistep::{
-    BatchDerivatives, BatchInput, BatchVelocities, DifferentiateBatch, InputChange, Kinks, Mode,
-    OutputChange, RunDerivatives, RunOutcome, State, StateRows, StepKinks, SystemChange,
+    BatchDerivatives, BatchInput, BatchVelocities, ContactImpulses, DerivativeOutcome,
+    DifferentiateBatch, InputChange, Kinks, Mode, OutputChange, RunDerivatives, RunOutcome, State,
+    StateRows, StepKinks, SystemChange,
 };
 use quasistep_scene::Scene;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +42,7 @@ pub(crate) fn kinks(k: &StepKinks) -> [u32; KINKS] {
 #[pymethods]
 impl Derivatives {
     #[new]
-    #[pyo3(signature = (system, q, velocity, attached, u, h, t, v, wrenches, params, kappa))]
+    #[pyo3(signature = (system, q, velocity, attached, u, h, t, v, wrenches, params, kappa, tau))]
     #[allow(clippy::too_many_arguments)] // all arguments of the Python class
     fn new(
         py: Python<'_>,
@@ -55,10 +57,14 @@ impl Derivatives {
         wrenches: Option<Wrenches>,
         params: Option<&StepParams>,
         kappa: Option<f64>,
+        tau: Option<Array<'_>>,
     ) -> PyResult<Self> {
         let params = system.params_with(params, h);
-        let input =
+        let mut input =
             system.input(quasistep::end_of_step(t, params.time_step), u, v, wrenches, &params)?;
+        if let Some(tau) = tau {
+            input.tau = arrays::vector("tau", &tau)?;
+        }
         let start = velocity.map_or(Ok(Vec::new()), |v| arrays::vector("velocity", &v))?;
         let attached = system.attached(attached)?.pop().unwrap_or_default();
         let state = State { time: t, q: arrays::vector("q", &q)?, v: start, attached };
@@ -120,6 +126,7 @@ impl Derivatives {
         if impulses {
             data.set_item("normal", PyArray1::from_vec(py, out.normal))?;
             data.set_item("impulse", PyArray1::from_vec(py, out.impulse))?;
+            data.set_item("components", PyArray1::from_vec(py, out.components))?;
         }
         Ok((data, apart))
     }
@@ -137,6 +144,7 @@ impl Derivatives {
             v: vector("v")?,
             normal: vector("normal")?,
             impulse: vector("impulse")?,
+            components: vector("components")?,
         };
         let mut g = InputChange::default();
         py.detach(|| self.lock().vjp(&self.system, &weights, &mut g))
@@ -239,7 +247,7 @@ fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> P
 /// Differentiates many steps: Jacobians or, with weights, gradients; flat, all other results by
 /// name.
 #[pyfunction]
-#[pyo3(signature = (system, q, velocity, u, v, n, t, h, wrenches, params, kappa, weights, v_weights, threads, progress))]
+#[pyo3(signature = (system, q, velocity, u, v, n, t, h, loads, params, kappa, weights, v_weights, impulses, threads, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn differentiate_batch<'py>(
     py: Python<'py>,
@@ -251,22 +259,20 @@ pub fn differentiate_batch<'py>(
     n: usize,
     t: f64,
     h: Option<f64>,
-    wrenches: Option<Wrenches>,
+    loads: LoadsArgument<'py>,
     params: Option<&StepParams>,
     kappa: Option<f64>,
     weights: Option<Array<'py>>,
     v_weights: Option<Array<'py>>,
+    impulses: bool,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = system.params_with(params, h);
     let world = &system.scene.system;
-    let mut all = Vec::new();
+    let loads = Loads::new(system, loads)?;
     let end = quasistep::end_of_step(t, params.time_step);
-    system.scene.sample_wrenches(end, &mut all);
-    let mut tau = Vec::new();
-    system.scene.sample_torques(end, &mut tau);
-    all.extend(system.wrenches(wrenches)?);
+    let (wrenches, tau) = loads.of_step(&system.scene, n, end);
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let carried = params.formulation.carries_velocity() || velocity.is_some();
     let start = velocity.map(|v| flat(&v)).unwrap_or_default();
@@ -279,7 +285,7 @@ pub fn differentiate_batch<'py>(
         v: &start,
         q_cmd: &u,
         v_cmd: &v,
-        wrenches: &all,
+        wrenches: &wrenches,
         tau: &tau,
         mode: mode(kappa),
         weights: weights.as_deref(),
@@ -294,6 +300,7 @@ pub fn differentiate_batch<'py>(
     let own = if weights.is_some() { 0 } else { n_v };
     let mut of_v =
         [n_v, rows * n_v, own * n_v, own * n_v, own * n_u].map(|width| vec![0.0; n * width]);
+    let mut of_contacts = vec![ContactImpulses::default(); if impulses { n } else { 0 }];
     let mut watch = Watch::new(progress, n);
     let outcomes = py
         .detach(|| {
@@ -302,7 +309,8 @@ pub fn differentiate_batch<'py>(
             let velocities =
                 carried.then_some(BatchVelocities { v_next, by_v, v_by_q, v_by_v, v_by_q_cmd });
             let (q_next, by_q, by_q_cmd) = (&mut q_next[..], &mut by_q[..], &mut by_u[..]);
-            let out = BatchDerivatives { q_next, by_q, by_q_cmd, velocities };
+            let impulses = impulses.then_some(&mut of_contacts[..]);
+            let out = BatchDerivatives { q_next, by_q, by_q_cmd, velocities, impulses };
             let mut look = |done| watch.look(done);
             let look: Option<&mut dyn FnMut(usize) -> _> = Some(&mut look);
             world.differentiate_batch(&input, &params, threads, out, look)
@@ -320,8 +328,17 @@ pub fn differentiate_batch<'py>(
             data.set_item(name, PyArray1::from_vec(py, all))?;
         }
     }
-    let errors = PyDict::new(py);
-    let mut counts = Vec::with_capacity(KINKS * n);
+    set_outcomes(&data, &outcomes)?;
+    if impulses {
+        data.set_item("contacts", contacts(py, &of_contacts)?)?;
+    }
+    Ok(data)
+}
+
+/// Sets the kinks of each sample, and the errors of those that have none.
+fn set_outcomes(data: &Bound<'_, PyDict>, outcomes: &[DerivativeOutcome]) -> PyResult<()> {
+    let errors = PyDict::new(data.py());
+    let mut counts = Vec::with_capacity(KINKS * outcomes.len());
     for (i, outcome) in outcomes.iter().enumerate() {
         match outcome {
             Ok(found) => counts.extend(kinks(found).map(i64::from)),
@@ -331,9 +348,35 @@ pub fn differentiate_batch<'py>(
             }
         }
     }
-    data.set_item("kinks", PyArray1::from_vec(py, counts))?;
-    data.set_item("errors", errors)?;
-    Ok(data)
+    data.set_item("kinks", PyArray1::from_vec(data.py(), counts))?;
+    data.set_item("errors", errors)
+}
+
+/// Contacts of all samples, one after the other: number of contacts before each sample, records,
+/// impulses, cones, axes, and derivatives by `q` and by `u`, flat.
+fn contacts<'py>(py: Python<'py>, all: &[ContactImpulses]) -> PyResult<Bound<'py, PyTuple>> {
+    let (mut records, mut starts, mut count) = (Vec::new(), vec![0], 0);
+    for (i, own) in all.iter().enumerate() {
+        for contact in &own.contacts {
+            records.extend_from_slice(&(i as i64).to_le_bytes());
+            records::push(&mut records, contact);
+        }
+        count += own.contacts.len() as i64;
+        starts.push(count);
+    }
+    let joined = |of: fn(&ContactImpulses) -> &Vec<f64>| {
+        PyArray1::from_vec(py, all.iter().flat_map(of).copied().collect())
+    };
+    (
+        PyArray1::from_vec(py, starts),
+        records::array(py, records, Of::Batch)?,
+        joined(|own| &own.impulses),
+        joined(|own| &own.cones),
+        joined(|own| &own.axes),
+        joined(|own| &own.by_q),
+        joined(|own| &own.by_q_cmd),
+    )
+        .into_pyobject(py)
 }
 
 /// Changes of a system with parameters of its scene.
@@ -359,8 +402,8 @@ impl Changes {
     ) -> PyResult<Self> {
         let base = &system.scene;
         let loads = |scene: &Scene| {
-            let h = row_time(base);
-            (all_wrenches(scene, &[], n_steps, 0.0, h), all_torques(scene, n_steps, 0.0, h))
+            let (none, ends) = (Loads::default(), (0.0, row_time(base)));
+            (none.wrenches(scene, 0..1, n_steps, ends), none.torques(scene, None, n_steps, ends))
         };
         let own = loads(base);
         py.detach(|| {
@@ -406,9 +449,9 @@ impl Changes {
         let Scene { system: world, params, .. } = &system.scene;
         let (q0, u) = (flat(&q), flat(&u));
         let v0 = velocity.map(|v| flat(&v)).unwrap_or_default();
-        let h = row_time(&system.scene);
-        let wrenches = all_wrenches(&system.scene, &[], n_steps, 0.0, h);
-        let tau = all_torques(&system.scene, n_steps, 0.0, h);
+        let (none, ends) = (Loads::default(), (0.0, row_time(&system.scene)));
+        let wrenches = none.wrenches(&system.scene, 0..1, n_steps, ends);
+        let tau = none.torques(&system.scene, None, n_steps, ends);
         let input = BatchInput {
             every: system.scene.every,
             n_samples: n,
@@ -443,71 +486,4 @@ fn row_time(scene: &Scene) -> f64 {
 
 pub(crate) fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
-}
-
-/// Derivative of the coordinates with respect to the tangent vector at `q`: `n_q × n_v`, flat.
-#[pyfunction]
-pub fn coordinate_matrix<'py>(
-    py: Python<'py>,
-    system: &System,
-    q: Array<'py>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (model, q) = (system.scene.system.model(), flat(&q));
-    model.check_q(&q).map_err(|e| {
-        error::step(&quasistep::StepError::Value { what: "q".into(), why: e.to_string() })
-    })?;
-    let (n_q, n_v) = (model.n_q(), model.n_v());
-    let (mut dq, mut column) = (vec![0.0; n_v], vec![0.0; n_q]);
-    let mut matrix = vec![0.0; n_q * n_v];
-    for dof in 0..n_v {
-        dq[dof] = 1.0;
-        model.coordinate_change(&q, &dq, &mut column);
-        dq[dof] = 0.0;
-        for (row, entry) in column.iter().enumerate() {
-            matrix[row * n_v + dof] = *entry;
-        }
-    }
-    Ok(PyArray1::from_vec(py, matrix))
-}
-
-/// Configuration `q ⊕ v h`.
-#[pyfunction]
-pub fn integrate<'py>(
-    py: Python<'py>,
-    system: &System,
-    q: Array<'py>,
-    v: Array<'py>,
-    h: f64,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (model, q, v) = (system.scene.system.model(), flat(&q), flat(&v));
-    model.check_q(&q).map_err(|e| {
-        error::step(&quasistep::StepError::Value { what: "q".into(), why: e.to_string() })
-    })?;
-    if v.len() != model.n_v() {
-        return Err(error::length("v", v.len(), model.n_v()));
-    }
-    error::finite("v", &v)?;
-    error::finite("h", &[h])?;
-    let mut out = vec![0.0; q.len()];
-    model.integrate(&q, &v, h, &mut out);
-    Ok(PyArray1::from_vec(py, out))
-}
-
-/// Tangent vector `q1 ⊖ q0`.
-#[pyfunction]
-pub fn difference<'py>(
-    py: Python<'py>,
-    system: &System,
-    q0: Array<'py>,
-    q1: Array<'py>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (model, q0, q1) = (system.scene.system.model(), flat(&q0), flat(&q1));
-    for q in [&q0, &q1] {
-        model.check_q(q).map_err(|e| {
-            error::step(&quasistep::StepError::Value { what: "q".into(), why: e.to_string() })
-        })?;
-    }
-    let mut out = vec![0.0; model.n_v()];
-    model.difference(&q0, &q1, &mut out);
-    Ok(PyArray1::from_vec(py, out))
 }

@@ -1,4 +1,5 @@
-//! Poses, Jacobians and velocities of frames, mass matrices and loads, at many configurations.
+//! Configurations and their tangent space; poses, Jacobians and velocities of frames, mass matrices and
+//! loads; each at many configurations.
 
 use crate::arrays::{Array, flat, pose};
 use crate::error;
@@ -32,14 +33,144 @@ impl System {
         let mut kin = model.create_kinematics();
         let mut out = Vec::new();
         for (row, q) in q.chunks_exact(model.n_q().max(1)).enumerate() {
-            model.check_q(q).map_err(|e| {
-                error::step(&StepError::Value { what: "q".into(), why: e.to_string() })
-            })?;
+            check_q(model, "q", q)?;
             model.kinematics(q, &mut kin);
             at(model, &kin, row, &mut out);
         }
         Ok(PyArray1::from_vec(py, out))
     }
+}
+
+/// An error if `q` is not a configuration. `what` names the argument.
+fn check_q(model: &Model, what: &str, q: &[f64]) -> PyResult<()> {
+    model
+        .check_q(q)
+        .map_err(|e| error::step(&StepError::Value { what: what.into(), why: e.to_string() }))
+}
+
+/// A pair of Jacobians, flat.
+type Jacobians<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Two Jacobians, `n_v × n_v`, for each of `n` samples: `at` writes those of sample `k`.
+fn jacobians(
+    py: Python<'_>,
+    (n, n_v): (usize, usize),
+    mut at: impl FnMut(usize, &mut [f64], &mut [f64]) -> PyResult<()>,
+) -> PyResult<Jacobians<'_>> {
+    let size = n_v * n_v;
+    let [mut first, mut second] = [0, 1].map(|_| vec![0.0; n * size]);
+    for k in 0..n {
+        let own = k * size..(k + 1) * size;
+        at(k, &mut first[own.clone()], &mut second[own])?;
+    }
+    Ok((PyArray1::from_vec(py, first), PyArray1::from_vec(py, second)))
+}
+
+/// Configurations `q ⊕ v h`, for each row of `q` and of `v`.
+#[pyfunction]
+pub fn integrate<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+    v: Array<'py>,
+    h: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (model, q, v) = (system.scene.system.model(), flat(&q), flat(&v));
+    let (n_q, n_v) = (model.n_q(), model.n_v());
+    error::finite("h", &[h])?;
+    let mut out = vec![0.0; q.len()];
+    let rows = q.chunks_exact(n_q.max(1)).zip(v.chunks_exact(n_v.max(1)));
+    for ((q, v), out) in rows.zip(out.chunks_exact_mut(n_q.max(1))) {
+        check_q(model, "q", q)?;
+        error::finite("v", v)?;
+        model.integrate(q, v, h, out);
+    }
+    Ok(PyArray1::from_vec(py, out))
+}
+
+/// Jacobians of `q ⊕ v h` by `q` and by `v h`, for each row of `v`.
+#[pyfunction]
+pub fn integrate_jacobians<'py>(
+    py: Python<'py>,
+    system: &System,
+    v: Array<'py>,
+    h: f64,
+) -> PyResult<Jacobians<'py>> {
+    let (model, v) = (system.scene.system.model(), flat(&v));
+    let n_v = model.n_v();
+    error::finite("h", &[h])?;
+    jacobians(py, (v.len() / n_v.max(1), n_v), |k, by_q, by_hv| {
+        let v = &v[k * n_v..(k + 1) * n_v];
+        error::finite("v", v)?;
+        model.integrate_jacobians(v, h, by_q, by_hv);
+        Ok(())
+    })
+}
+
+/// Tangent vectors `q1 ⊖ q0`, for each row of `q0` and of `q1`.
+#[pyfunction]
+pub fn difference<'py>(
+    py: Python<'py>,
+    system: &System,
+    q0: Array<'py>,
+    q1: Array<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (model, q0, q1) = (system.scene.system.model(), flat(&q0), flat(&q1));
+    let (n_q, n_v) = (model.n_q().max(1), model.n_v().max(1));
+    let mut out = vec![0.0; q0.len() / n_q * n_v];
+    let rows = q0.chunks_exact(n_q).zip(q1.chunks_exact(n_q));
+    for ((q0, q1), out) in rows.zip(out.chunks_exact_mut(n_v)) {
+        check_q(model, "q0", q0)?;
+        check_q(model, "q1", q1)?;
+        model.difference(q0, q1, out);
+    }
+    Ok(PyArray1::from_vec(py, out))
+}
+
+/// Jacobians of `q1 ⊖ q0` by `q0` and by `q1`, for each row of both.
+#[pyfunction]
+pub fn difference_jacobians<'py>(
+    py: Python<'py>,
+    system: &System,
+    q0: Array<'py>,
+    q1: Array<'py>,
+) -> PyResult<Jacobians<'py>> {
+    let (model, q0, q1) = (system.scene.system.model(), flat(&q0), flat(&q1));
+    let (n_q, n_v) = (model.n_q(), model.n_v());
+    jacobians(py, (q0.len() / n_q.max(1), n_v), |k, by_q0, by_q1| {
+        let [q0, q1] = [&q0, &q1].map(|q| &q[k * n_q..(k + 1) * n_q]);
+        check_q(model, "q0", q0)?;
+        check_q(model, "q1", q1)?;
+        model.difference_jacobians(q0, q1, by_q0, by_q1);
+        Ok(())
+    })
+}
+
+/// Derivatives of the coordinates with respect to the tangent vector, `n_q × n_v` for each row of
+/// `q`.
+#[pyfunction]
+pub fn coordinate_matrix<'py>(
+    py: Python<'py>,
+    system: &System,
+    q: Array<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (model, q) = (system.scene.system.model(), flat(&q));
+    let (n_q, n_v) = (model.n_q(), model.n_v());
+    let (mut dq, mut column) = (vec![0.0; n_v], vec![0.0; n_q]);
+    let mut all = vec![0.0; q.len() * n_v];
+    let rows = q.chunks_exact(n_q.max(1)).zip(all.chunks_exact_mut((n_q * n_v).max(1)));
+    for (q, matrix) in rows {
+        check_q(model, "q", q)?;
+        for dof in 0..n_v {
+            dq[dof] = 1.0;
+            model.coordinate_change(q, &dq, &mut column);
+            dq[dof] = 0.0;
+            for (row, entry) in column.iter().enumerate() {
+                matrix[row * n_v + dof] = *entry;
+            }
+        }
+    }
+    Ok(PyArray1::from_vec(py, all))
 }
 
 /// Commands without error at `q`: `n_u` numbers for each row of `q`.
@@ -85,6 +216,24 @@ pub fn frame_jacobian<'py>(
     system.for_each_q(py, &q, |model, kin, _, out| {
         model.frame_jacobian(kin, &frame, &mut J);
         out.extend(&J);
+    })
+}
+
+/// Yaws of a frame about a unit vector in W, and their gradients: `1 + n_v` numbers for each row of
+/// `q`.
+#[pyfunction]
+pub fn frame_yaw<'py>(
+    py: Python<'py>,
+    system: &System,
+    frame: FrameArgument,
+    q: Array<'py>,
+    axis: [f64; 3],
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (frame, axis_W) = (system.frame(frame)?, axis.into());
+    let mut gradient = vec![0.0; system.scene.system.model().n_v()];
+    system.for_each_q(py, &q, |model, kin, _, out| {
+        out.push(model.frame_yaw(kin, &frame, axis_W, &mut gradient));
+        out.extend(&gradient);
     })
 }
 

@@ -1,12 +1,12 @@
 //! Rollouts with the matrices of their steps, and gradients through them.
 
 use crate::arrays::{Array, flat};
-use crate::batch::{all_torques, all_wrenches};
 use crate::derivatives::{Changes, all_cores, kinks, mode};
 use crate::error;
+use crate::loads::{Loads, LoadsArgument};
 use crate::params::StepParams;
 use crate::records::{self, Of};
-use crate::system::{System, Wrenches};
+use crate::system::System;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -15,7 +15,7 @@ use quasistep::{BatchInput, RunDerivatives, RunMatrices, RunMode, RunOutcome};
 /// Rolls out `n` samples of `n_steps` steps, with the matrices of every step if `matrices` is true.
 /// Returns all results by name; arrays are flat.
 #[pyfunction]
-#[pyo3(signature = (system, q, velocity, u, v, n, n_steps, t, h, wrenches, params, kappa, changes, matrices, contacts, threads))]
+#[pyo3(signature = (system, q, velocity, u, v, n, n_steps, t, h, loads, params, kappa, changes, matrices, contacts, threads))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn rollouts<'py>(
     py: Python<'py>,
@@ -28,7 +28,7 @@ pub fn rollouts<'py>(
     n_steps: usize,
     t: f64,
     h: Option<f64>,
-    wrenches: Option<Wrenches>,
+    loads: LoadsArgument<'py>,
     params: Option<&StepParams>,
     kappa: Option<f64>,
     changes: Option<&Changes>,
@@ -38,9 +38,9 @@ pub fn rollouts<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = system.params_with(params, h);
     let world = &system.scene.system;
-    let own = system.wrenches(wrenches)?;
-    let wrenches = all_wrenches(&system.scene, &own, n_steps, t, params.time_step);
-    let tau = all_torques(&system.scene, n_steps, t, params.time_step);
+    let (loads, ends) = (Loads::new(system, loads)?, (t, params.time_step));
+    let wrenches = loads.wrenches(&system.scene, loads.samples(n, n_steps), n_steps, ends);
+    let tau = loads.torques(&system.scene, None, n_steps, ends);
     let of = |array: Option<Array<'py>>| array.map(|array| flat(&array)).unwrap_or_default();
     let (q, u, v, velocity) = (flat(&q), flat(&u), of(v), of(velocity));
     let input = BatchInput {

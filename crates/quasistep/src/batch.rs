@@ -41,10 +41,11 @@ pub struct BatchInput<'a> {
     pub q_cmd: &'a [f64],
     /// Rates of the commands, shaped like `q_cmd` but with `n_cmd_v` columns; or empty for zero.
     pub v_cmd: &'a [f64],
-    /// External wrenches of each step, T lists shared by all samples; or empty for none.
+    /// External wrenches of each step, `N × T` lists, sample by sample; or T lists for all samples; or
+    /// empty for none.
     pub wrenches: &'a [Vec<Wrench>],
-    /// Generalised forces of each step, [`StepInput::tau`], in N or N·m, `T × n_v`, shared by all
-    /// samples; or empty for none.
+    /// Generalised forces of each step, [`StepInput::tau`], in N or N·m, `N × T × n_v`; or `T × n_v` for
+    /// all samples; or empty for none.
     pub tau: &'a [f64],
     /// Warm start of each sample's first step, N of them; or empty for cold starts.
     pub warm: &'a [WarmStart],
@@ -172,7 +173,7 @@ impl System {
     ///
     /// `make` builds a sample's system just before the sample runs, so that each thread holds one
     /// at a time. `self` only defines the dimensions of coordinates and commands. A sample whose
-    /// system cannot be built is marked. `input.wrenches` are not read.
+    /// system cannot be built is marked. `input.wrenches` and `input.tau` are not read.
     ///
     /// # Errors
     ///
@@ -249,8 +250,8 @@ impl System {
         one_of("v", v.len(), &[n * n_v, n_v, 0])?;
         one_of("q_cmd", q_cmd.len(), &[n * cmd, cmd])?;
         one_of("v_cmd", v_cmd.len(), &[n * rate, rate, 0])?;
-        one_of("wrenches", wrenches.len(), &[n_steps, 0])?;
-        one_of("tau", tau.len(), &[n_steps * self.model.n_v(), 0])?;
+        one_of("wrenches", wrenches.len(), &[n * n_steps, n_steps, 0])?;
+        one_of("tau", tau.len(), &[n * n_steps * n_v, n_steps * n_v, 0])?;
         one_of("warm", warm.len(), &[n, 0])?;
         one_of("attached", input.attached.len(), &[n, 1, 0])?;
         one_of("q_out", q_out, &[n * n_steps * n_q, n * n_q])
@@ -341,7 +342,9 @@ impl Sampler<'_> {
         let result = catch_unwind(AssertUnwindSafe(|| match self.worlds {
             Worlds::Same(params) => {
                 let mut work = work.unwrap_or_else(|| self.system.create_workspace());
-                let (wrenches, tau) = (self.input.wrenches, self.input.tau);
+                let (n_steps, n_v) = (self.input.n_steps, self.system.model.n_v());
+                let wrenches = own_part(self.input.wrenches, index, n_steps);
+                let tau = own_part(self.input.tau, index, n_steps * n_v);
                 let world = World { system: self.system, params, wrenches, tau };
                 self.rollout(index, &world, &mut work, q, outcome);
                 Some(work)
@@ -464,6 +467,6 @@ pub(crate) fn own_list<T>(all: &[Vec<T>], index: usize) -> &[T] {
 }
 
 /// The slice of sample `index` in an array with one part per sample, one part for all, or none.
-pub(crate) fn own_part(all: &[f64], index: usize, each: usize) -> &[f64] {
+pub(crate) fn own_part<T>(all: &[T], index: usize, each: usize) -> &[T] {
     if all.len() <= each { all } else { &all[index * each..(index + 1) * each] }
 }

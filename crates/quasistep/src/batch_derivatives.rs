@@ -1,9 +1,10 @@
 //! Derivatives of many steps on all cores. Threads and errors work as for [batches of
 //! steps](crate::BatchInput).
 
-use crate::batch::{own_part, spread};
+use crate::batch::{own_list, own_part, spread};
 use crate::derivatives::{
-    DerivativeError, Derivatives, InputChange, Mode, OutputChange, StateRows, StepKinks,
+    ContactImpulses, DerivativeError, Derivatives, InputChange, Mode, OutputChange, StateRows,
+    StepKinks,
 };
 use crate::error::StepError;
 use crate::params::StepParams;
@@ -28,9 +29,9 @@ pub struct DifferentiateBatch<'a> {
     pub q_cmd: &'a [f64],
     /// Rates of the commands, with `n_cmd_v` columns; or empty for zero.
     pub v_cmd: &'a [f64],
-    /// External wrenches, shared by all samples.
-    pub wrenches: &'a [Wrench],
-    /// Generalised force on every dof, [`StepInput::tau`], length `n_v`, shared by all samples; or
+    /// External wrenches, N lists; or one list for all samples; or empty for none.
+    pub wrenches: &'a [Vec<Wrench>],
+    /// Generalised force on every dof, [`StepInput::tau`], `N × n_v`; or `n_v` for all samples; or
     /// empty for none.
     pub tau: &'a [f64],
     /// Kind of derivative.
@@ -54,6 +55,9 @@ pub struct BatchDerivatives<'a> {
     pub by_q_cmd: &'a mut [f64],
     /// Outputs of formulations that carry velocity; `None` if not wanted.
     pub velocities: Option<BatchVelocities<'a>>,
+    /// Impulses of the contacts of each sample, N of them, with Jacobians, with weights as well; `None`
+    /// if not wanted. A sample that failed has no contacts.
+    pub impulses: Option<&'a mut [ContactImpulses]>,
 }
 
 /// Outputs of formulations that carry velocity, `N` rows each.
@@ -83,6 +87,7 @@ struct Row<'a> {
     by_q: &'a mut [f64],
     by_q_cmd: &'a mut [f64],
     velocities: Option<BatchVelocities<'a>>,
+    impulses: Option<&'a mut ContactImpulses>,
 }
 
 /// Returns a function that hands out successive rows of `width` entries of an array.
@@ -120,7 +125,7 @@ impl System {
         // number of rows of velocity derivatives per sample; none with weights
         let own = if input.weights.is_some() { 0 } else { n_v };
         self.check_lengths(input, &out)?;
-        let BatchDerivatives { q_next, by_q, by_q_cmd, mut velocities } = out;
+        let BatchDerivatives { q_next, by_q, by_q_cmd, mut velocities, impulses } = out;
         let mut outcomes = vec![Err(DerivativeError::NotPrepared); n];
         for all in [&mut *q_next, &mut *by_q, &mut *by_q_cmd] {
             all.fill(f64::NAN);
@@ -147,13 +152,18 @@ impl System {
                 v_by_q_cmd: v_by_q_cmd(),
             }
         });
+        let mut impulses = impulses.map(|all| {
+            all.fill(ContactImpulses::default());
+            all.iter_mut()
+        });
         let jobs: Vec<(Row<'_>, &mut DerivativeOutcome)> = outcomes
             .iter_mut()
             .enumerate()
             .map(|(index, outcome)| {
                 let velocities = of_v.as_mut().map(|next| next());
+                let impulses = impulses.as_mut().and_then(Iterator::next);
                 let (q_next, by_q, by_q_cmd) = (q_next(), by_q(), by_q_cmd());
-                (Row { index, q_next, by_q, by_q_cmd, velocities }, outcome)
+                (Row { index, q_next, by_q, by_q_cmd, velocities, impulses }, outcome)
             })
             .collect();
         spread(jobs, n_threads, observer, || {
@@ -201,6 +211,11 @@ impl System {
             check(what, got, &wants)?;
         }
         check("v", input.v.len(), &[n * n_v, n_v, 0])?;
+        check("tau", input.tau.len(), &[n * n_v, n_v, 0])?;
+        check("wrenches", input.wrenches.len(), &[n, 1, 0])?;
+        if let Some(impulses) = &out.impulses {
+            check("impulses", impulses.len(), &[n])?;
+        }
         let own = if input.weights.is_some() { 0 } else { n_v };
         if let Some(v) = &out.velocities {
             for (what, got, want) in [
@@ -223,7 +238,7 @@ impl System {
         own: &mut Derivatives,
         row: Row<'_>,
     ) -> DerivativeOutcome {
-        let Row { index, q_next, by_q, by_q_cmd, velocities } = row;
+        let Row { index, q_next, by_q, by_q_cmd, velocities, impulses } = row;
         let part = |all: &[f64], each: usize| own_part(all, index, each).to_vec();
         let n_v = self.model.n_v();
         let mut state = State::at_rest(input.time, part(input.q, self.model.n_q()));
@@ -231,10 +246,11 @@ impl System {
         let step = StepInput {
             q_cmd: part(input.q_cmd, self.n_cmd()),
             v_cmd: part(input.v_cmd, self.n_cmd_v()),
-            wrenches: input.wrenches.to_vec(),
-            tau: input.tau.to_vec(),
+            wrenches: own_list(input.wrenches, index).to_vec(),
+            tau: part(input.tau, n_v),
         };
         let kinks = self.differentiate(&state, &step, params, input.mode, own)?;
+        own.keep_for_impulses(impulses.is_some());
         match (input.weights, velocities) {
             (None, None) => own.jacobian(self, by_q, by_q_cmd)?,
             (None, Some(v)) => {
@@ -259,6 +275,9 @@ impl System {
                     v.v_next.copy_from_slice(&own.report().v);
                 }
             }
+        }
+        if let Some(impulses) = impulses {
+            own.contact_impulses(self, impulses)?;
         }
         q_next.copy_from_slice(own.q_next());
         Ok(kinks)

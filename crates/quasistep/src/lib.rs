@@ -96,7 +96,8 @@ pub use cartesian::{
 pub use certificate::Certificate;
 pub use constraint::{Closing, NotClosed};
 pub use derivatives::{
-    DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange, StateRows, StepKinks,
+    ContactImpulses, DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange,
+    StateRows, StepKinks,
 };
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation, FrictionLaw, Motion};

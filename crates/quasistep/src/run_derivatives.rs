@@ -220,6 +220,8 @@ impl System {
         let (n_cmd, n_rate) = (self.n_cmd(), self.n_cmd_v());
         let q_cmd = own_part(input.q_cmd, index, input.n_steps * n_cmd);
         let v_cmd = own_part(input.v_cmd, index, input.n_steps * n_rate);
+        let wrenches = own_part(input.wrenches, index, input.n_steps);
+        let tau = own_part(input.tau, index, input.n_steps * n_v);
         let mut state = State::at_rest(input.time, own_part(input.q, index, n_q).to_vec());
         state.attached = own_list(input.attached, index).to_vec();
         let n_x = self.state_size(params);
@@ -242,8 +244,8 @@ impl System {
             let row = StepInput {
                 q_cmd: part(q_cmd, n_cmd),
                 v_cmd: part(v_cmd, n_rate),
-                wrenches: input.wrenches.get(k).cloned().unwrap_or_default(),
-                tau: part(input.tau, n_v),
+                wrenches: wrenches.get(k).cloned().unwrap_or_default(),
+                tau: part(tau, n_v),
             };
             let n_p = changes.len();
             match &mut work {

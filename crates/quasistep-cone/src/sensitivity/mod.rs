@@ -503,6 +503,23 @@ impl Sensitivity {
         Ok(())
     }
 
+    /// Applies `C` to a change of the slacks (length `m`), in place. For the relaxed program `dz = −C
+    /// ds`.
+    ///
+    /// # Errors
+    ///
+    /// [`Dimensions`](SensitivityError::Dimensions),
+    /// [`NotPrepared`](SensitivityError::NotPrepared).
+    pub fn curve(&mut self, rows: &mut [f64]) -> Result<(), SensitivityError> {
+        self.check(self.p.n, rows.len(), None)?;
+        let Self { p, linear, active, ds, .. } = self;
+        ds.fill(0.0);
+        p.pad_z(rows, ds);
+        active.faces.curve(p, ds);
+        kernels::unpad(linear.isa, p, ds, rows);
+        Ok(())
+    }
+
     /// Kinks of the solution that was prepared last.
     pub fn kinks(&self) -> Kinks {
         self.active.kinks

@@ -8,3 +8,4 @@ mod frames;
 mod iiwa;
 mod jacobians;
 mod manifold;
+mod tangent;

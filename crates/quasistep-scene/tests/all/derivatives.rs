@@ -238,7 +238,7 @@ impl At<'_> {
         memory: &mut (Derivatives, Workspace),
     ) -> [f64; 3] {
         let impulses: Vec<f64> =
-            out.impulse.chunks_exact(6).flat_map(|f| f[..3].to_vec()).collect();
+            out.impulse.chunks_exact(6).flat_map(|f| f[3..].to_vec()).collect();
         let outputs = [&out.q_next, &out.v, &impulses];
         let most_noise = [NOISE, NOISE / self.scene.params.time_step, 0.0];
         let n = if with_impulses { 3 } else { 2 };

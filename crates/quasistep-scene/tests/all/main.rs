@@ -15,6 +15,7 @@ mod documentation;
 mod far_welds;
 mod frame_commands;
 mod height_fields;
+mod impulses;
 mod matrices;
 mod meshes;
 mod mistakes;

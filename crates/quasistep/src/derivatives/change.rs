@@ -1,6 +1,7 @@
 //! Inputs and outputs of a step as small changes or gradients.
 
 use super::kinds::DerivativeError;
+use crate::formulation::edges::WAYS;
 use crate::system::System;
 use quasistep_math::Vec3;
 
@@ -60,9 +61,12 @@ pub struct OutputChange {
     pub v: Vec<f64>,
     /// Normal impulse of each contact of the report, in N·s.
     pub normal: Vec<f64>,
-    /// Impulse of each contact on body B, with the pull of pads, six numbers per contact, in W: linear
-    /// in N·s, then angular about the contact point in N·m·s.
+    /// Impulse of each contact on body B, with the pull of pads, six numbers per contact, in W: angular
+    /// about the contact point in N·m·s, then linear in N·s.
     pub impulse: Vec<f64>,
+    /// Impulses of each contact along its own directions, six numbers per contact, as those of
+    /// [`ContactImpulses`](super::ContactImpulses).
+    pub components: Vec<f64>,
 }
 
 /// Three consecutive entries as a vector.
@@ -166,12 +170,13 @@ impl OutputChange {
         check_length("q_next", self.q_next.len(), n_v)?;
         check_length("v", self.v.len(), n_v)?;
         check_length("normal", self.normal.len(), n_contacts)?;
-        check_length("impulse", self.impulse.len(), 6 * n_contacts)
+        check_length("impulse", self.impulse.len(), 6 * n_contacts)?;
+        check_length("components", self.components.len(), WAYS * n_contacts)
     }
 
     /// True if there are weights on impulses.
     pub(super) fn weighs_impulses(&self) -> bool {
-        !(self.normal.is_empty() && self.impulse.is_empty())
+        !(self.normal.is_empty() && self.impulse.is_empty() && self.components.is_empty())
     }
 
     /// Weights on the linear and the angular impulse of contact `k`.
@@ -179,6 +184,13 @@ impl OutputChange {
         if self.impulse.is_empty() {
             return (Vec3::ZERO, Vec3::ZERO);
         }
-        (vec3(&self.impulse, 6 * k), vec3(&self.impulse, 6 * k + 3))
+        (vec3(&self.impulse, 6 * k + 3), vec3(&self.impulse, 6 * k))
+    }
+
+    /// Adds the weights on the impulses of contact `k` along its own directions.
+    pub(super) fn add_components(&self, k: usize, by: &mut [f64; WAYS]) {
+        by[0] += self.normal.get(k).copied().unwrap_or(0.0);
+        let own = self.components.iter().skip(WAYS * k);
+        by.iter_mut().zip(own).for_each(|(by, own)| *by += own);
     }
 }

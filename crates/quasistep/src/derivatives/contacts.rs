@@ -238,8 +238,10 @@ impl Derivatives {
             let (f, m) = weights.of_impulse(k);
             let mut by_lambda = contact.force_gradient(of(&s.moves), f, m, &mut frame);
             contact.pull_gradient(self.time_step, frame.pull, out);
-            // the normal impulse is weighted as a scalar, without its direction
-            by_lambda[0] += weights.normal.get(k).copied().unwrap_or(0.0);
+            // these impulses are weighted as scalars, without their directions
+            weights.add_components(k, &mut by_lambda);
+            let by_spin = weights.components.get(WAYS * k + 3).copied().unwrap_or(0.0);
+            frame.spin += by_spin * contact.lambda[3];
             if let Some(area) = contact.area {
                 let own = &mut s.areas[area];
                 let by = [frame.lever[0], frame.lever[1], frame.spin];

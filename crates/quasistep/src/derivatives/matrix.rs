@@ -77,7 +77,7 @@ impl Derivatives {
     }
 
     /// True if the whole step is computed as matrices at once, not from products.
-    fn is_one_block(&self, system: &System) -> bool {
+    pub(super) fn is_one_block(&self, system: &System) -> bool {
         let grows = self.contacts.iter().any(|c| c.grow != [Vec3::ZERO; 2]);
         let pulls = self.contacts.iter().any(|c| !c.pull_by.is_empty());
         let many = self.kinks.program.loads > 0;
@@ -139,9 +139,14 @@ impl Derivatives {
         self.jacobian_by_columns(system, by_q, by_q_cmd)
     }
 
+    /// Has matrices that are computed later keep what impulses need, or not.
+    pub(crate) fn keep_for_impulses(&mut self, on: bool) {
+        self.matrices.keeps = on;
+    }
+
     /// Computes all matrices at once. With `of_v` also those of velocities: `∂q_next/∂v`, and the
     /// variables' rows of `v`.
-    fn fill(
+    pub(super) fn fill(
         &mut self,
         system: &System,
         by_q: &mut [f64],
@@ -157,6 +162,10 @@ impl Derivatives {
         }
         let n_cmd = system.n_cmd_v();
         let mut memory = std::mem::take(&mut self.matrices);
+        if memory.keeps {
+            let n_v = system.model.n_v();
+            reset(&mut memory.rates, n_v * (n_v + n_cmd), 0.0);
+        }
         memory.second.assemble(system, &memory.trees, self);
         let done = self.rows(system, &mut memory, by_q, by_q_cmd, &mut velocities);
         // prescribed dofs end at their command
@@ -165,6 +174,7 @@ impl Derivatives {
                 by_q_cmd[dof * n_cmd + cmd] = 1.0;
             }
         }
+        memory.has_rates = memory.keeps && done.is_ok();
         self.matrices = memory;
         done
     }
@@ -204,6 +214,9 @@ impl Derivatives {
                 first = variables.end;
                 self.sensitivity.respond(island, variables, &mut memory.responses)?;
                 self.gradients(system, memory);
+                if memory.keeps {
+                    rates(system, memory);
+                }
                 self.step_rows(system, memory, by_q, by_q_cmd);
                 if let Some((by_v, of_v)) = velocities {
                     self.velocity_rows(system, memory, by_v, of_v);
@@ -453,6 +466,23 @@ impl Derivatives {
             for &dof in dofs {
                 by_v[dof * n_v + by] = next[dof];
             }
+        }
+    }
+}
+
+/// Writes the Jacobians of the current velocities with respect to `q` and the command.
+fn rates(system: &System, memory: &mut Memory) {
+    let Memory { trees, responses, by_q, by_change, dofs, rates, .. } = memory;
+    let (n_v, C) = (system.model.n_v(), responses.columns());
+    for (row, at) in dofs.iter().map(|dof| dof * (n_v + system.n_cmd_v())).zip(0..) {
+        for (place, &by) in trees.dof_at.iter().enumerate() {
+            rates[row + by] = by_q[place * C + at];
+            if let Some(cmd) = trees.cmd_of_dof[by] {
+                rates[row + n_v + cmd] = by_change[place * C + at];
+            }
+        }
+        for (k, cmd) in system.rates_of_springs().flatten().enumerate() {
+            rates[row + n_v + cmd] = by_change[(n_v + k) * C + at];
         }
     }
 }

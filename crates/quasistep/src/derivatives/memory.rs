@@ -60,6 +60,16 @@ pub(super) struct Memory {
     pub blocks: Vec<usize>,
     /// Dofs of the current variables.
     pub dofs: Vec<usize>,
+    /// Jacobian of all velocities with respect to `q` and the command, `n_v × (n_v + n_cmd_v)`, if it is
+    /// kept, and whether it is that of the current step.
+    pub rates: Vec<f64>,
+    pub has_rates: bool,
+    /// Jacobians of the impulses along the contacts' directions with respect to `q` and the command, if
+    /// they are kept from products, and whether they are those of the current step.
+    pub components: [Vec<f64>; 2],
+    pub has_components: bool,
+    /// True if matrices of a step keep what its impulses need.
+    pub keeps: bool,
 }
 
 impl Memory {

@@ -22,6 +22,7 @@ mod constraint;
 mod constraints;
 mod contact;
 mod contacts;
+mod impulses;
 mod inertia;
 mod joined;
 mod joints;
@@ -42,6 +43,7 @@ mod trees;
 mod variables;
 
 pub use change::{InputChange, OutputChange};
+pub use impulses::ContactImpulses;
 pub use kinds::{DerivativeError, Mode, StepKinks};
 pub use matrix::StateRows;
 pub use prepared::Derivatives;

@@ -143,6 +143,7 @@ impl Derivatives {
         let Self { scratch: s, work, .. } = self;
         out.normal.clear();
         out.impulse.clear();
+        out.components.clear();
         if !impulses {
             return;
         }
@@ -156,8 +157,11 @@ impl Derivatives {
             }
             let ((f, m), (df, dm)) = (contact.force(&dlambda), contact.force_change(frame));
             out.normal.push(dlambda[0]);
-            out.impulse.extend((f + df).to_array());
             out.impulse.extend((m + dm).to_array());
+            out.impulse.extend((f + df).to_array());
+            // a unit of a multiplier turns with the radius of an area
+            dlambda[3] += frame.spin * contact.lambda[3];
+            out.components.extend(dlambda);
         }
     }
 
@@ -168,7 +172,7 @@ impl Derivatives {
         for (k, contact) in self.contacts.iter().enumerate() {
             let (f, m) = weights.of_impulse(k);
             let mut by = contact.along(f, m);
-            by[0] += weights.normal.get(k).copied().unwrap_or(0.0);
+            weights.add_components(k, &mut by);
             for r in contact.rows.clone() {
                 s.dz[r] = (0..WAYS).map(|w| by[w] * work.problem.pushes[r][w]).sum();
             }

@@ -15,6 +15,7 @@ use super::kinds::DerivativeError;
 use super::prepared::{AreaAnswer, Derivatives, Pressure};
 use crate::area::{Area, Centre};
 use crate::contact::{AreaAt, ContactRows};
+use crate::formulation::edges::WAYS;
 use crate::system::System;
 
 /// Step of the central differences, relative to the area's size. It is near the cube root of the
@@ -200,20 +201,47 @@ impl Derivatives {
         by_q: &mut [f64],
         by_q_cmd: &mut [f64],
     ) -> Result<(), DerivativeError> {
-        let (n_v, n_cmd) = (system.model.n_v(), system.n_cmd_v());
+        let impulses = self.matrices.keeps;
+        let n_rows = if impulses { WAYS * self.contacts.len() } else { 0 };
+        let mut kept = [by_q.len(), by_q_cmd.len()].map(|size| {
+            // as many columns, one row for each component of an impulse
+            vec![0.0; size / system.model.n_v().max(1) * n_rows]
+        });
+        self.for_each_column(system, impulses, |of_command, column, n, product| {
+            let matrix = if of_command { &mut *by_q_cmd } else { &mut *by_q };
+            write_column(matrix, column, n, &product.q_next);
+            write_column(&mut kept[usize::from(of_command)], column, n, &product.components);
+        })?;
+        (self.matrices.components, self.matrices.has_components) = (kept, impulses);
+        Ok(())
+    }
+
+    /// Calls `each` with the product of every column of the Jacobians by `q` and by the command: whether
+    /// it is one of the command, its index, and the number of these columns.
+    pub(super) fn for_each_column(
+        &mut self,
+        system: &System,
+        impulses: bool,
+        mut each: impl FnMut(bool, usize, usize, &OutputChange),
+    ) -> Result<(), DerivativeError> {
         let mut out = OutputChange::default();
-        for (matrix, n, of_command) in [(by_q, n_v, false), (by_q_cmd, n_cmd, true)] {
+        for (n, of_command) in [(system.model.n_v(), false), (system.n_cmd_v(), true)] {
             for column in 0..n {
                 let mut unit = vec![0.0; n];
                 unit[column] = 1.0;
                 let mut change = InputChange::default();
                 *(if of_command { &mut change.q_cmd } else { &mut change.q }) = unit;
-                self.jvp(system, &change, false, &mut out)?;
-                for (row, value) in out.q_next.iter().enumerate() {
-                    matrix[row * n + column] = *value;
-                }
+                self.jvp(system, &change, impulses, &mut out)?;
+                each(of_command, column, n, &out);
             }
         }
         Ok(())
+    }
+}
+
+/// Writes a column of a matrix with `n` columns.
+pub(super) fn write_column(matrix: &mut [f64], column: usize, n: usize, values: &[f64]) {
+    for (row, value) in matrix.chunks_exact_mut(n).zip(values) {
+        row[column] = *value;
     }
 }

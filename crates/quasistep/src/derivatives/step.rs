@@ -396,6 +396,7 @@ impl Derivatives {
 
     /// Collects all data that derivatives need from the step just solved.
     fn collect(&mut self, system: &System, input: &Drive<'_>, params: &StepParams, mode: Mode) {
+        (self.matrices.has_rates, self.matrices.has_components) = (false, false);
         self.collect_velocity(system, params);
         self.collect_start(system, params);
         self.collect_loads(system, input, params);

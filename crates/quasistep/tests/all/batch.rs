@@ -2,8 +2,8 @@
 
 use crate::common::{World, ball, slide, spring};
 use quasistep::{
-    BatchInput, BatchKeep, Inertia, Relaxation, SampleError, SampleOutcome, State, StepError,
-    StepInput, StepParams, System, Variant, Wrench,
+    BatchInput, BatchKeep, Inertia, Relaxation, RunDerivatives, SampleError, SampleOutcome, State,
+    StepError, StepInput, StepParams, System, Variant, Wrench,
 };
 use quasistep_math::Vec3;
 use quasistep_model::{JointKind, WORLD};
@@ -98,6 +98,58 @@ fn a_sample_has_the_bits_of_a_run_of_its_own() {
             assert_eq!(outcomes[i].warm, work.warm_start());
         }
     }
+}
+
+/// Loads of their own: wrenches and generalised forces of each step of each sample, in batches of steps
+/// and of derivatives of runs.
+#[test]
+fn samples_have_loads_of_their_own() {
+    let system = push();
+    let (q, q_cmd) = samples(&system);
+    let (n_q, n_v) = (system.model().n_q(), system.model().n_v());
+    let pull = |k: usize| Wrench {
+        body: 2,
+        p_B: Vec3::ZERO,
+        force_W: Vec3::Y * (0.1 * k as f64),
+        torque_W: Vec3::ZERO,
+    };
+    let wrenches: Vec<_> = (0..N * T).map(|k| vec![pull(k); k % 3]).collect();
+    let tau: Vec<f64> = (0..N * T * n_v).map(|k| 0.01 * (k as f64).sin()).collect();
+    let input = BatchInput { wrenches: &wrenches, tau: &tau, ..told(&q, &q_cmd) };
+    let (rows, _) = roll_out(&input, &system, 3, T);
+    for i in 0..N {
+        let own = i * T..(i + 1) * T;
+        let alone = BatchInput {
+            n_samples: 1,
+            q: &q[i * n_q..(i + 1) * n_q],
+            q_cmd: &q_cmd[own.clone()],
+            wrenches: &wrenches[own.clone()],
+            tau: &tau[own.start * n_v..own.end * n_v],
+            ..input.clone()
+        };
+        let (row, _) = roll_out(&alone, &system, 1, T);
+        assert_eq!(row, rows[own.start * n_q..own.end * n_q]);
+    }
+    let (shared, _) =
+        roll_out(&BatchInput { tau: &tau[..T * n_v], ..input.clone() }, &system, 1, T);
+    assert!(shared[..T * n_q] == rows[..T * n_q] && shared[T * n_q..] != rows[T * n_q..]);
+
+    let mut along = vec![0.0; rows.len()];
+    let out = RunDerivatives { q: &mut along, by: &mut [] };
+    system.run_derivatives(&input, &[], &params(), 2, out).unwrap();
+    for (along, row) in along.iter().zip(&rows) {
+        assert!((along - row).abs() < 1e-9, "{along} {row}");
+    }
+
+    let refused = |input: BatchInput<'_>| {
+        let mut out = vec![0.0; rows.len()];
+        let keep = BatchKeep::default();
+        system.step_batch(&input, &params(), keep, 2, &mut out, None).unwrap_err()
+    };
+    let short = refused(BatchInput { wrenches: &wrenches[1..], ..input.clone() });
+    assert_eq!(short, StepError::Length { what: "wrenches", got: N * T - 1, want: N * T });
+    let short = refused(BatchInput { tau: &tau[1..], ..input.clone() });
+    assert_eq!(short, StepError::Length { what: "tau", got: N * T * n_v - 1, want: N * T * n_v });
 }
 
 #[test]

@@ -271,7 +271,7 @@ fn derivatives_with_constraints_are_those_of_differences() {
             let want: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a - b) / (2.0 * step)).collect();
             let kept = |k: &usize| unique(&d.report().contacts[*k]);
             let contacts = (0..out.normal.len()).filter(kept).flat_map(|k| {
-                let f = &out.impulse[6 * k..6 * k + 3];
+                let f = &out.impulse[6 * k + 3..6 * k + 6];
                 [out.normal[k], f[0], f[1], f[2]]
             });
             let got: Vec<f64> = out.q_next.iter().chain(&out.v).copied().chain(contacts).collect();
@@ -292,13 +292,14 @@ fn gradients_with_constraints_are_the_transpose() {
         let system = &case.system;
         let (n_v, n_c) = (system.model().n_v(), d.n_contacts());
         let mut seed = 0.7;
-        for outputs in 0..4 {
+        for outputs in 0..5 {
             let mut weights = OutputChange::default();
             match outputs {
                 0 => weights.q_next = random(&mut seed, n_v),
                 1 => weights.v = random(&mut seed, n_v),
                 2 => weights.normal = random(&mut seed, n_c),
-                _ => weights.impulse = random(&mut seed, 6 * n_c),
+                3 => weights.impulse = random(&mut seed, 6 * n_c),
+                _ => weights.components = random(&mut seed, 6 * n_c),
             }
             let mut gradient = InputChange::default();
             d.vjp(system, &weights, &mut gradient).unwrap();
@@ -317,7 +318,8 @@ fn gradients_with_constraints_are_the_transpose() {
                 let forward = dot(&weights.q_next, &out.q_next)
                     + dot(&weights.v, &out.v)
                     + dot(&weights.normal, &out.normal)
-                    + dot(&weights.impulse, &out.impulse);
+                    + dot(&weights.impulse, &out.impulse)
+                    + dot(&weights.components, &out.components);
                 let backward = dot(&gradient.q, &change.q)
                     + dot(&gradient.q_cmd, &change.q_cmd)
                     + dot(&gradient.v_cmd, &change.v_cmd)

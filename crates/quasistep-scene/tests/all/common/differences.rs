@@ -103,7 +103,7 @@ impl Step {
     fn error(&self, change: &InputChange, out: &OutputChange) -> f64 {
         let mut probe = self.scene.system.create_derivatives();
         probe.set_warm_start(false);
-        let impulse: Vec<f64> = out.impulse.chunks(6).flat_map(|f| f[..3].to_vec()).collect();
+        let impulse: Vec<f64> = out.impulse.chunks(6).flat_map(|f| f[3..].to_vec()).collect();
         let all = [&out.q_next, &out.v, &impulse];
         // forces along the line between points may be split in many ways
         let n = if out.normal.len() == 1 { 3 } else { 2 };
@@ -139,6 +139,7 @@ impl Step {
             v: random.vector(n_v),
             normal: random.vector(n_contacts),
             impulse: random.vector(6 * n_contacts),
+            components: random.vector(6 * n_contacts),
         };
         let mut gradient = InputChange::default();
         self.own.vjp(&system, &weights, &mut gradient).unwrap();
@@ -158,7 +159,8 @@ impl Step {
             let forward = dot(&weights.q_next, &out.q_next)
                 + dot(&weights.v, &out.v)
                 + dot(&weights.normal, &out.normal)
-                + dot(&weights.impulse, &out.impulse);
+                + dot(&weights.impulse, &out.impulse)
+                + dot(&weights.components, &out.components);
             let backward = dot(&gradient.q, &change.q)
                 + dot(&gradient.v, &change.v)
                 + dot(&gradient.q_cmd, &change.q_cmd)
