@@ -240,8 +240,8 @@ class PlanningSystem(RolloutSystem):
             np.ascontiguousarray(np.broadcast_to(np.asarray(of, dtype=float), (self.n_u,)))
             for of in (lower, upper, rates)
         )
-        in_turn = [goals] if isinstance(goals, _Goal) else list(goals)
-        given = [[_target(goal) for goal in ([at] if isinstance(at, _Goal) else at)] for at in in_turn]
+        in_turn = [goals] if isinstance(goals, PoseGoal | JointGoal) else list(goals)
+        given = [[_target(goal) for goal in ([at] if isinstance(at, PoseGoal | JointGoal) else at)] for at in in_turn]
         data = _core.plan(
             self, start, before, given, (low, high, fast, effort, at_end),
             (planner, horizon, [float(k) for k in kappa], region, samples, rounds, share, seed),

@@ -222,8 +222,7 @@ class RolloutSystem(DifferentiableSystem):
             self, start, velocity, U, V, n, T, t0, h, loads(wrenches, tau, (n, T)), params, checked_kappa(mode), self._changes(given, T),
             matrices, contacts, checked_threads(threads),
         )  # fmt: skip
-        moving = (self.params if params is None else params).motion == "dynamic"
-        n_x, p, kept = self.n_v * (2 if moving else 1), len(given), T if matrices else 0
+        n_x, p, kept = data["n_x"], len(given), T if matrices else 0
         shapes = list(self.shapes)
         return Rollouts(
             data["q"].reshape(n, T, self.n_q),

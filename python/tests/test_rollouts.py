@@ -60,15 +60,16 @@ def test_velocity_is_part_of_the_state() -> None:
     runs = system.rollouts(U)
     assert runs.by_x.shape == (1, 3, 2 * system.n_v, 2 * system.n_v)
     d = system.derivatives(system.q0, U[0, 0])
-    np.testing.assert_allclose(runs.by_x[0, 0, : system.n_v, system.n_v :], d.matrix("q_next", "v"), atol=1e-8)
+    np.testing.assert_allclose(runs.by_x[0, 0, : system.n_v, system.n_v :], d.matrix("q_next", "velocity"), atol=1e-8)
     np.testing.assert_allclose(runs.by_x[0, 0, system.n_v :, : system.n_v], d.matrix("v", "q"), atol=1e-6)
 
 
 def test_rollouts_that_tunnel_and_mistakes(push) -> None:
     far = push.commanded(push.q0) + [[0.5, 0.0]]
-    runs = push.rollouts(far, mode=qs.Smooth(1e-6), matrices=False)
+    blind = push.with_({"step.contact_margin": 1e-3})
+    runs = blind.rollouts(far, mode=qs.Smooth(1e-6), matrices=False)
     step, a, b, phi = runs.overlaps[0]
-    assert step == 0 and phi < 0 and {a.split("/")[0], b.split("/")[0]} == {"robot", "box"}
+    assert step == 0 and phi < 0 and {a.split("/")[0], b.split("/")[0]} == {"finger", "box"}
     with pytest.raises(ValueError, match="no matrices"):
         runs.gradients(np.zeros((1, 1, push.n_v)))
     with pytest.raises(ValueError, match=r"`U` has shape \(2, 3, 4\)"):

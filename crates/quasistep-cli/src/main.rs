@@ -17,6 +17,7 @@ mod interrupt;
 mod mpc;
 mod new;
 mod output;
+mod plan;
 mod reproduce;
 mod run;
 mod sample;
@@ -129,6 +130,19 @@ Examples:
   quasistep mpc scenes/planar_hand.yml --set mpc.steps=10
   quasistep mpc scenes/point_robot.yml --set mpc.horizon=20 --export plan.mps")]
     Mpc(MpcArgs),
+    /// Search for commands that bring bodies to the goals of a scene, check them, and write plan.json, plots and a 3-D page
+    #[command(after_help = "\
+Examples:
+  quasistep plan scenes/push_to_pose.yml
+  quasistep plan scenes/push_to_pose.yml --set plan.planner=cem --set plan.seed=1
+  quasistep plan scenes/push_to_pose.yml -o out/plan --csv")]
+    Plan(PlanArgs),
+    /// Replay a plan in steps of a tenth, and say whether it reaches its goals and keeps its bounds
+    #[command(after_help = "\
+Examples:
+  quasistep check-plan scenes/push_to_pose.yml out/push_to_pose/plan.json
+  quasistep check-plan scenes/push_to_pose.yml out/push_to_pose/plan.json --set friction.default=0.3")]
+    CheckPlan(CheckPlanArgs),
     /// Write a point cloud of a body's collision shapes, as a scanner would see it
     #[command(after_help = "\
 Examples:
@@ -185,6 +199,29 @@ struct MpcArgs {
     complementarity: Complementarity,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    changes: Changes,
+}
+
+#[derive(Args)]
+struct PlanArgs {
+    /// Scene file with a `plan` section
+    scene: PathBuf,
+    /// Folder to write [default: out/<scene>]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    changes: Changes,
+}
+
+#[derive(Args)]
+struct CheckPlanArgs {
+    /// Scene file with a `plan` section
+    scene: PathBuf,
+    /// The plan.json of `quasistep plan`
+    plan: PathBuf,
     #[command(flatten)]
     changes: Changes,
 }
@@ -333,6 +370,8 @@ fn main() -> ExitCode {
         }
         Command::Reproduce(arguments) => reproduce::reproduce(arguments, cli.quiet),
         Command::Mpc(arguments) => mpc::mpc(arguments, cli.quiet),
+        Command::Plan(arguments) => plan::plan(arguments, cli.quiet),
+        Command::CheckPlan(arguments) => plan::check_plan(arguments, cli.quiet),
         Command::Sample(arguments) => sample::sample(arguments, cli.quiet),
         Command::Completions { shell } => {
             let mut text = Vec::new();

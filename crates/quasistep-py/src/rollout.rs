@@ -88,6 +88,7 @@ pub fn rollouts<'py>(
     {
         data.set_item(name, PyArray1::from_vec(py, array))?;
     }
+    data.set_item("n_x", n_x)?;
     set_outcomes(&data, &outcomes, contacts)?;
     Ok(data)
 }

@@ -10,6 +10,7 @@ mod fence;
 mod figure;
 mod gripper;
 pub mod measure;
+pub mod planned;
 mod point_robot;
 pub mod reference;
 mod scenes;

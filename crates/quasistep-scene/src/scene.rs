@@ -8,6 +8,7 @@ use crate::curves::three;
 use crate::document::{At, Map, Node, Numbers, with_extents};
 use crate::facts::Fact;
 use crate::names::body_index;
+use crate::plan_section::PlanSection;
 use crate::sensors::read_sensors;
 use crate::source::SceneSource;
 use crate::torques::Torque;
@@ -48,6 +49,8 @@ pub struct Scene {
     pub facts: Vec<Fact>,
     /// Control task, if the scene has one.
     pub control: Option<ControlSection>,
+    /// Goals and planner, if the scene has them.
+    pub plan: Option<PlanSection>,
     /// Reports on its point clouds: contents of their files and results of the options.
     pub clouds: Vec<CloudReport>,
     /// Warnings about unusual but valid settings.
@@ -72,7 +75,7 @@ struct WrenchOverTime {
     torque_W: [Curve; 3],
 }
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "format",
     "title",
     "description",
@@ -88,6 +91,7 @@ const KEYS: [&str; 16] = [
     "sensors",
     "adhesion",
     "mpc",
+    "plan",
     "facts",
 ];
 const STEP_KEYS: [&str; 24] = [
@@ -175,6 +179,8 @@ impl Scene {
         let control = (map.get("mpc"))
             .map(|at| ControlSection::read(at, &system, &q, one_size(at, &params)?))
             .transpose()?;
+        let plan =
+            (map.get("plan")).map(|at| PlanSection::read(at, &system, &params)).transpose()?;
         if let Some(at) = map.get("sensors") {
             sensors.extend(read_sensors(at, &system)?);
         }
@@ -200,6 +206,7 @@ impl Scene {
             sensors,
             facts,
             control,
+            plan,
             clouds,
             warnings: in_lines(warnings),
             notes: in_lines(notes),

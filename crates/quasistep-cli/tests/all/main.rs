@@ -5,3 +5,4 @@ mod common;
 mod files;
 mod kills;
 mod mpc;
+mod plan;

@@ -70,7 +70,7 @@ fn every_example_of_the_page_is_a_scene() {
         })
         .collect();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 28);
+    assert_eq!(read.len(), 29);
     for (line, scene) in read {
         if let Err(error) = scene {
             panic!("example at line {line}: {error}");
@@ -113,6 +113,9 @@ fn every_key_is_documented() {
         "models: {}\nmpc: {model: zzz}\n",
         "models: {f: {joint: [{slide: x, axis: [1, 0, 0]}], mass: 1}}\nmpc: {model: dynamic, inputs: [f.x], horizon: 1, steps: 1, goal: 0, weights: {zzz: 0}}\n",
         "models: {f: {joint: [{slide: x, axis: [1, 0, 0]}], mass: 1}}\nmpc: {model: dynamic, inputs: [f.x], horizon: 1, steps: 1, goal: 0, weights: {}, bounds: {zzz: 0}}\n",
+        "models: {}\nplan: {zzz: 0}\n",
+        "models: {}\nplan: {goals: [{zzz: 0}]}\n",
+        "models: {}\nplan: {goals: [{frame: world, pose: {}, counts: [zzz]}]}\n",
         "models: {}\nfacts: [{zzz: 0}]\n",
         "models: {}\nfacts: [{count: zzz}]\n",
         "models: {f: {joint: [{slide: x, axis: [1, 0, 0], stiffness: 1}]}}\ncommands: [{joint: f.x, expr: zzz}]\n",

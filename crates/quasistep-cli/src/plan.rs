@@ -1,0 +1,195 @@
+//! `quasistep plan` and `quasistep check-plan`.
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::run::progress_bar;
+use crate::stream::write_text;
+use crate::{CheckPlanArgs, PlanArgs};
+use quasistep_record::RunFolder;
+use quasistep_reproduce::planned::{self, Plan, PlanEnd, PlannedRun, Verdict};
+use quasistep_scene::{PlanSection, Scene, counted};
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+pub fn plan(arguments: &PlanArgs, quiet: bool) -> Result<(), Failure> {
+    let changes = arguments.changes.pairs()?;
+    let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
+    let section = section_of(&scene, &arguments.scene)?;
+    let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
+    let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
+    if !quiet {
+        say!("{}", scene.contents().title);
+        for warning in &scene.warnings {
+            tell!("warning: {warning}");
+        }
+    }
+    interrupt::listen();
+    let bar = progress_bar(section.steps as u64, quiet);
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let run = planned::run(&scene, section, threads, &mut |progress| {
+        bar.set_position(progress.steps as u64);
+        if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    let run = run.map_err(|e| Failure::usage(format!("{}: plan: {e}", section.place)))?;
+
+    let place = folder.place();
+    let has_page = arguments.output.write(&place, &run.recording, &dir, quiet)?;
+    write_text(&place.join("plan.csv"), &run.csv())?;
+    write_text(&place.join("plan.json"), &format!("{:#}\n", plan_json(&scene, &run)))?;
+    for (name, figure) in run.figures(&scene.title) {
+        write_text(&place.join("plots").join(name), &figure.to_svg())?;
+    }
+    folder.publish().map_err(Failure::files)?;
+    if !quiet {
+        say!("  {}", in_words(&run));
+    }
+    if !run.is_solved() {
+        let nearest = format!("{} (the nearest plan is in {})", in_words(&run), dir.display());
+        let text = format!("{}: {nearest}", scene.name);
+        return Err(if run.plan.status == PlanEnd::Stopped {
+            Failure::interrupted(text)
+        } else {
+            Failure::world(text)
+        });
+    }
+    let page = has_page.then(|| dir.join("view.html"));
+    arguments.output.tell(&dir, page.as_deref(), quiet);
+    Ok(())
+}
+
+pub fn check_plan(arguments: &CheckPlanArgs, quiet: bool) -> Result<(), Failure> {
+    let changes = arguments.changes.pairs()?;
+    let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
+    let section = section_of(&scene, &arguments.scene)?;
+    let plan = read(&arguments.plan)?;
+    let verdict = planned::check(&scene, section, &plan);
+    if !quiet {
+        say!("{}", measures(&verdict));
+    }
+    if verdict.holds() {
+        if !quiet {
+            say!("the plan holds");
+        }
+        return Ok(());
+    }
+    Err(Failure::world(format!("{}: {}", arguments.plan.display(), refusals(&verdict))))
+}
+
+fn section_of<'a>(scene: &'a Scene, file: &Path) -> Result<&'a PlanSection, Failure> {
+    scene.plan.as_ref().ok_or_else(|| {
+        Failure::usage(format!(
+            "{}: plan: no `plan` section was seen; add one, as in scenes/push_to_pose.yml",
+            file.display()
+        ))
+    })
+}
+
+/// What the check measured, in one line.
+fn measures(verdict: &Verdict) -> String {
+    let [angle, distance, joint] = verdict.errors;
+    format!(
+        "replayed in steps of a tenth: off the goals by {angle:.2e} rad, {distance:.2e} m, {joint:.2e} of joints; off the plan by {:.1e}; deepest overlap {:.1e} m",
+        verdict.difference,
+        verdict.overlap.max(0.0)
+    )
+}
+
+/// The first reasons for which a plan is refused.
+fn refusals(verdict: &Verdict) -> String {
+    const MOST: usize = 3;
+    let all = &verdict.refusals;
+    let first: Vec<String> = all.iter().take(MOST).map(ToString::to_string).collect();
+    let more = all.len() - first.len();
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("the plan is refused: {}{rest}", first.join("; "))
+}
+
+fn in_words(run: &PlannedRun) -> String {
+    let plan = &run.plan;
+    let steps = counted(plan.errors.len() - 1, "step", "steps");
+    if run.is_solved() {
+        return format!("solved in {steps}; {}", measures(&run.verdict));
+    }
+    let missing = plan.errors.last().map_or_else(String::new, |e| {
+        format!(
+            "goal {} is missed by {:.3} rad, {:.4} m, {:.4} of joints, {:.2} times its tolerance",
+            plan.reached.len(),
+            e.angle,
+            e.distance,
+            e.joint,
+            e.share
+        )
+    });
+    match &plan.status {
+        PlanEnd::Reached => refusals(&run.verdict),
+        PlanEnd::Stalled => format!("not solved: no progress after {steps}; {missing}"),
+        PlanEnd::Steps => format!("not solved in {steps}; {missing}; give more `limits.steps`"),
+        PlanEnd::Stopped => format!("stopped; {missing}"),
+        PlanEnd::Failed(why) => format!("not solved: {why}; {missing}"),
+        _ => format!("not solved; {missing}"),
+    }
+}
+
+fn plan_json(scene: &Scene, run: &PlannedRun) -> Value {
+    let plan = &run.plan;
+    let rows = |all: &[f64], width: usize| -> Vec<Value> {
+        all.chunks_exact(width.max(1)).map(|row| json!(row)).collect()
+    };
+    let refusals: Vec<String> = run.verdict.refusals.iter().map(ToString::to_string).collect();
+    json!({
+        "scene": scene.name,
+        "title": scene.title,
+        "quasistep": env!("CARGO_PKG_VERSION"),
+        "solved": run.is_solved(),
+        "refusals": refusals,
+        "time_step_s": plan.time_step,
+        "reached_after_steps": plan.reached,
+        "errors_of_replay": {
+            "angle_rad": run.verdict.errors[0],
+            "distance_m": run.verdict.errors[1],
+            "joint": run.verdict.errors[2],
+        },
+        "names_of_commands": run.commands,
+        "commands": rows(&plan.commands, run.commands.len()),
+        "q": rows(&plan.q, scene.start.q.len()),
+    })
+}
+
+/// Reads the commands and the states of a `plan.json`.
+fn read(path: &Path) -> Result<Plan, Failure> {
+    let file = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Failure::usage(format!("{file}: the plan is not readable: {e}")))?;
+    let json: Value = serde_json::from_str(&text)
+        .map_err(|e| Failure::usage(format!("{file}: this is not a plan: {e}")))?;
+    let lost = |key: &str| {
+        Failure::usage(format!(
+            "{file}: `{key}` was not seen, or holds no numbers; give the plan.json of `quasistep plan`"
+        ))
+    };
+    let rows = |key: &str| -> Result<Vec<f64>, Failure> {
+        let rows = json.get(key).and_then(Value::as_array).ok_or_else(|| lost(key))?;
+        let mut all = Vec::new();
+        for row in rows {
+            for entry in row.as_array().ok_or_else(|| lost(key))? {
+                all.push(entry.as_f64().ok_or_else(|| lost(key))?);
+            }
+        }
+        Ok(all)
+    };
+    let key = "reached_after_steps";
+    let reached = json.get(key).and_then(Value::as_array).ok_or_else(|| lost(key))?;
+    let reached: Option<Vec<usize>> =
+        reached.iter().map(|step| step.as_u64().map(|step| step as usize)).collect();
+    let time_step = json.get("time_step_s").and_then(Value::as_f64);
+    Ok(Plan {
+        status: PlanEnd::Reached,
+        time_step: time_step.filter(|h| *h > 0.0).ok_or_else(|| lost("time_step_s"))?,
+        commands: rows("commands")?,
+        q: rows("q")?,
+        reached: reached.ok_or_else(|| lost(key))?,
+        errors: Vec::new(),
+    })
+}

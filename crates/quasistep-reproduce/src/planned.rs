@@ -1,0 +1,209 @@
+//! Plans of a scene from its `plan` section: the search, the check, and what becomes of both. The
+//! crates for scenes and for plans do not depend on one another; this module connects them.
+
+#![allow(non_snake_case)] // monogram notation: X_WG
+
+use quasistep::{State, StepParams};
+use quasistep_plan::{
+    Average, Claim, Goal, JointTarget, Limits, LocalSettings, Planner, PoseTarget,
+    SamplingSettings, Target, Task, check_plan,
+};
+pub use quasistep_plan::{Plan, PlanEnd, Progress, TaskError, Verdict};
+use quasistep_record::Recording;
+use quasistep_scene::{PlanSection, PlanTarget, PlannerKind, RunOptions, Scene};
+use quasistep_view::plot::{Axis, Figure, Line, Panel, Series};
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+/// A plan of a scene and the verdict on it.
+#[derive(Clone, Debug)]
+pub struct PlannedRun {
+    /// The plan.
+    pub plan: Plan,
+    /// What the check found.
+    pub verdict: Verdict,
+    /// Recording of the replay, in steps of a tenth.
+    pub recording: Recording,
+    /// Names of the commands.
+    pub commands: Vec<String>,
+}
+
+/// Number of steps in which a step of a plan is taken, and replayed.
+const DIVISIONS: usize = 10;
+/// Largest number of curves in a panel; more would not be readable.
+const PER_PANEL: usize = 10;
+
+/// The task that a section describes.
+pub fn task(section: &PlanSection) -> Task {
+    let target = |target: &PlanTarget| match *target {
+        PlanTarget::Pose { frame, X_WG, counts, angle, distance } => {
+            Target::Pose(PoseTarget { frame, X_WG, counts, angle, distance })
+        }
+        PlanTarget::Joint { coordinate, dof, value, tolerance } => {
+            Target::Joint(JointTarget { coordinate, dof, value, tolerance })
+        }
+    };
+    let goal = |targets: &Vec<PlanTarget>| Goal { targets: targets.iter().map(target).collect() };
+    Task {
+        goals: section.goals.iter().map(goal).collect(),
+        commands: section.bounds.clone(),
+        rates: section.rates.clone(),
+        effort: section.effort,
+        at_end: section.at_end,
+    }
+}
+
+fn planner(section: &PlanSection) -> Planner {
+    let &PlanSection { horizon, region, samples, rounds, share, seed, .. } = section;
+    let sampling = |average| {
+        let deviation = region;
+        Planner::Sampling(SamplingSettings { average, horizon, samples, rounds, deviation, seed })
+    };
+    match section.planner {
+        PlannerKind::Local => {
+            let kappa = section.kappa.clone();
+            let line_search = true;
+            Planner::Local(LocalSettings { horizon, kappa, region, line_search, samples, seed })
+        }
+        PlannerKind::PathIntegral => sampling(Average::PathIntegral(share)),
+        PlannerKind::CrossEntropy => sampling(Average::CrossEntropy(share)),
+    }
+}
+
+/// Searches for a plan of a scene, and checks it. `observer` is called after every step and may end
+/// the search.
+///
+/// # Errors
+///
+/// The task makes no sense, [`TaskError`].
+pub fn run(
+    scene: &Scene,
+    section: &PlanSection,
+    threads: usize,
+    observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<PlannedRun, TaskError> {
+    let before = PlanSection::command_at_start(scene);
+    let (steps, patience) = (section.steps, section.patience);
+    let limits = Limits { steps, patience, divisions: DIVISIONS, threads };
+    let (task, start) = (task(section), State { time: 0.0, ..scene.start.clone() });
+    let plan = quasistep_plan::plan(
+        &scene.system,
+        &scene.params,
+        (&start, &before),
+        &task,
+        &planner(section),
+        &limits,
+        observer,
+    )?;
+    let verdict = check(scene, section, &plan);
+    let recording = replay(scene, &plan);
+    Ok(PlannedRun { plan, verdict, recording, commands: scene.system.command_names() })
+}
+
+/// Checks a plan of a scene.
+pub fn check(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
+    let (task, before) = (task(section), PlanSection::command_at_start(scene));
+    let claim = Claim {
+        goals: &task.goals,
+        reached: &plan.reached,
+        before: &before,
+        commands: &plan.commands,
+        q: &plan.q,
+        bounds: &task.commands,
+        rates: &task.rates,
+    };
+    let params = StepParams { time_step: plan.time_step, ..scene.params.clone() };
+    check_plan(&scene.system, &params, &scene.start, &claim)
+}
+
+/// Recording of the commands of a plan in steps of a tenth.
+fn replay(scene: &Scene, plan: &Plan) -> Recording {
+    let n_u = scene.system.n_cmd();
+    let mut last = PlanSection::command_at_start(scene);
+    let mut table = Vec::with_capacity(DIVISIONS * plan.commands.len());
+    for u in plan.commands.chunks_exact(n_u.max(1)) {
+        for k in 1..=DIVISIONS {
+            let share = k as f64 / DIVISIONS as f64;
+            table.extend(last.iter().zip(u).map(|(last, u)| last + share * (u - last)));
+        }
+        last.copy_from_slice(u);
+    }
+    let time_step = plan.time_step / DIVISIONS as f64;
+    let params = StepParams { time_step, ..scene.params.clone() };
+    if table.is_empty() {
+        let mut recording = scene.empty_recording(&params);
+        recording.frames.push(scene.frame(&scene.start, None));
+        return recording;
+    }
+    let options = RunOptions {
+        params: Some(params),
+        n_steps: Some(table.len() / n_u),
+        commands: Some((&table, &[])),
+        ..RunOptions::default()
+    };
+    scene.run_with(&options, None, &mut |_| ControlFlow::Continue(())).recording
+}
+
+impl PlannedRun {
+    /// True if all goals are reached and the check holds nothing against it.
+    pub fn is_solved(&self) -> bool {
+        self.plan.status == PlanEnd::Reached && self.verdict.holds()
+    }
+
+    /// Times after the steps, from the start on, in s.
+    fn times(&self) -> Vec<f64> {
+        (0..self.plan.errors.len()).map(|k| k as f64 * self.plan.time_step).collect()
+    }
+
+    /// Table `plan.csv`: time (s), commands, errors at the end of every step.
+    pub fn csv(&self) -> String {
+        let mut text = format!("t,{},angle,distance,joint,share\n", self.commands.join(","));
+        let n_u = self.commands.len();
+        let rows = self.plan.commands.chunks_exact(n_u).zip(&self.plan.errors[1..]);
+        for ((u, error), t) in rows.zip(&self.times()[1..]) {
+            let u: Vec<String> = u.iter().map(ToString::to_string).collect();
+            let e = error;
+            let errors = [e.angle, e.distance, e.joint, e.share].map(|e| e.to_string());
+            // writing to a string does not fail
+            let _ = writeln!(text, "{t},{},{}", u.join(","), errors.join(","));
+        }
+        text
+    }
+
+    /// All plots by file name: `goal.svg`, `commands.svg`.
+    pub fn figures(&self, title: &str) -> Vec<(&'static str, Figure)> {
+        let t = self.times();
+        let axis = || Axis::linear("t (s)");
+        let of = |pick: &dyn Fn(&quasistep_plan::GoalError) -> f64| -> Vec<f64> {
+            self.plan.errors.iter().map(pick).collect()
+        };
+        // a logarithmic axis needs positive numbers
+        let shares = of(&|e| e.share.max(1e-6));
+        let bound = vec![1.0; t.len()];
+        let mut goal = Figure::new(format!("{title}: distance to the goal")).panel(
+            Panel::new(axis(), Axis::log("largest error over its tolerance"))
+                .series(Series::new("error", &t, &shares))
+                .series(Series::new("tolerance", &t, &bound).line(Line::Dashed)),
+        );
+        let parts: [(&str, Vec<f64>); 3] = [
+            ("angle (rad)", of(&|e| e.angle)),
+            ("distance (m)", of(&|e| e.distance)),
+            ("joint (m, rad)", of(&|e| e.joint)),
+        ];
+        for (name, values) in parts.iter().filter(|(_, values)| values.iter().any(|v| *v > 0.0)) {
+            let panel = Panel::new(axis(), Axis::linear(*name)).height(220.0);
+            goal = goal.panel(panel.series(Series::new("", &t, values)));
+        }
+        let mut panel = Panel::new(axis(), Axis::linear("command (m, rad)"));
+        let n_u = self.commands.len();
+        for (k, name) in self.commands.iter().enumerate().take(PER_PANEL) {
+            let values: Vec<f64> =
+                self.plan.commands.iter().skip(k).step_by(n_u).copied().collect();
+            panel = panel.series(Series::new(name.as_str(), &t[1..], &values));
+        }
+        vec![
+            ("goal.svg", goal),
+            ("commands.svg", Figure::new(format!("{title}: commands")).panel(panel)),
+        ]
+    }
+}

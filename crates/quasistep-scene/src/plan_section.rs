@@ -1,0 +1,267 @@
+//! The `plan` section of a scene: goals and a planner as plain data.
+
+use crate::document::{At, Map, pose};
+use crate::names::body_index;
+use quasistep::{StepInput, StepParams, System};
+use quasistep_formats::{SceneError, unknown};
+use quasistep_math::Pose;
+use quasistep_model::Frame;
+
+/// Goals of a scene, and how plans to them are searched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanSection {
+    /// Place of the section, `file:line`, for errors.
+    pub place: String,
+    /// Goals in turn; the targets of one are reached together.
+    pub goals: Vec<Vec<PlanTarget>>,
+    /// Planner.
+    pub planner: PlannerKind,
+    /// Number of steps of a horizon.
+    pub horizon: usize,
+    /// `kappa` of each program of an improvement, in J.
+    pub kappa: Vec<f64>,
+    /// Largest change of a command by one program, or deviation of random changes per step, in m or
+    /// rad.
+    pub region: f64,
+    /// Number of random rollouts.
+    pub samples: usize,
+    /// Number of rounds of random rollouts in each step.
+    pub rounds: usize,
+    /// Temperature of `mppi`, as a share of the spread of the better half; share of the best samples
+    /// of `cem`.
+    pub share: f64,
+    /// Seed of random changes.
+    pub seed: u64,
+    /// Cost of a change of a command by `region` in a step.
+    pub effort: f64,
+    /// Weight of the error at the end of a horizon.
+    pub at_end: f64,
+    /// Bounds of every command, in m or rad.
+    pub bounds: Vec<[f64; 2]>,
+    /// Largest rate of every command, in m/s or rad/s.
+    pub rates: Vec<f64>,
+    /// Largest number of steps.
+    pub steps: usize,
+    /// Number of steps without progress after which the search ends.
+    pub patience: usize,
+}
+
+/// Kind of planner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlannerKind {
+    /// Quadratic programs along relaxed rollouts.
+    Local,
+    /// Model-predictive path integral control.
+    PathIntegral,
+    /// Cross-entropy method.
+    CrossEntropy,
+}
+
+/// A target of a goal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlanTarget {
+    /// A frame is to have a pose.
+    Pose {
+        /// The frame.
+        frame: Frame,
+        /// Its pose at the goal, in W.
+        X_WG: Pose,
+        /// Components of the error that count: rotation about x, y, z, then position.
+        counts: [bool; 6],
+        /// Permitted angle, in rad.
+        angle: f64,
+        /// Permitted distance, in m.
+        distance: f64,
+    },
+    /// A joint is to have a value.
+    Joint {
+        /// Index of the coordinate.
+        coordinate: usize,
+        /// Index of the dof.
+        dof: usize,
+        /// Value, in m or rad.
+        value: f64,
+        /// Permitted error, in m or rad.
+        tolerance: f64,
+    },
+}
+
+const KEYS: [&str; 14] = [
+    "goals", "planner", "horizon", "kappa", "region", "samples", "rounds", "share", "seed",
+    "effort", "at_end", "bounds", "rates", "limits",
+];
+const LIMITS: [&str; 2] = ["steps", "patience"];
+const TARGET: [&str; 9] =
+    ["frame", "at", "pose", "counts", "angle", "distance", "joint", "value", "tolerance"];
+const COMPONENTS: [(&str, usize); 6] =
+    [("rx", 0), ("ry", 1), ("rz", 2), ("x", 3), ("y", 4), ("z", 5)];
+
+impl PlanSection {
+    /// Reads the section. Errors also tell a step that has no single size.
+    pub(crate) fn read(
+        at: &At<'_>,
+        system: &System,
+        params: &StepParams,
+    ) -> Result<Self, SceneError> {
+        if params.sizes.is_some() {
+            return Err(at.error(
+                "`plan` was seen with `step.tolerance`; planners take steps of one size: give `step.size`",
+            ));
+        }
+        let map = at.map(&KEYS)?;
+        let goals = map.need("goals")?;
+        let items = goals.list()?;
+        if items.is_empty() {
+            return Err(goals.error("no goal was seen; give at least one"));
+        }
+        let together = |at: &At<'_>| -> Result<Vec<PlanTarget>, SceneError> {
+            if at.is_list() {
+                at.list()?.iter().map(|one| PlanTarget::read(one, system)).collect()
+            } else {
+                Ok(vec![PlanTarget::read(at, system)?])
+            }
+        };
+        let kinds = [
+            ("local", PlannerKind::Local),
+            ("mppi", PlannerKind::PathIntegral),
+            ("cem", PlannerKind::CrossEntropy),
+        ];
+        let planner = map.get("planner").map_or(Ok(PlannerKind::Local), |at| at.word(&kinds))?;
+        let limits = map.get("limits").map(|at| at.map(&LIMITS)).transpose()?;
+        let of_limits = |key| limits.as_ref().and_then(|map| map.get(key));
+        let whole = |at: Option<&At<'_>>, least, default| {
+            at.map_or(Ok(default), |at| at.whole(least, 1_000_000).map(|n| n as usize))
+        };
+        let positive =
+            |key, unit, default| map.get(key).map_or(Ok(default), |at| at.positive(unit));
+        let local = planner == PlannerKind::Local;
+        let samples = if local { 32 } else { 96 };
+        let names = system.command_names();
+        Ok(Self {
+            place: at.place(),
+            goals: items.iter().map(together).collect::<Result<_, _>>()?,
+            horizon: whole(map.get("horizon"), 1, 10)?,
+            kappa: kappa(map.get("kappa"))?,
+            region: positive("region", "m or rad", 0.05)?,
+            samples: whole(map.get("samples"), if local { 0 } else { 2 }, samples)?,
+            rounds: whole(map.get("rounds"), 1, 2)?,
+            share: positive("share", "", 0.1)?,
+            seed: map.get("seed").map_or(Ok(0), |at| at.whole(0, u64::MAX >> 12))?,
+            effort: positive("effort", "", 0.1)?,
+            at_end: positive("at_end", "", 100.0)?,
+            bounds: bounds(map.get("bounds"), &names)?,
+            rates: rates(map.get("rates"), &names)?,
+            steps: whole(of_limits("steps"), 1, 100)?,
+            patience: whole(of_limits("patience"), 1, 10)?,
+            planner,
+        })
+    }
+
+    /// Command at the start of a plan: the scene's own at time 0.
+    pub fn command_at_start(scene: &crate::Scene) -> Vec<f64> {
+        let mut input = StepInput::default();
+        scene.sample(0.0, &mut input);
+        input.q_cmd
+    }
+}
+
+impl PlanTarget {
+    fn read(at: &At<'_>, system: &System) -> Result<Self, SceneError> {
+        let map = at.map(&TARGET)?;
+        let stray = |keys: &[&str], of: &str| match keys.iter().find_map(|key| map.get(key)) {
+            Some(key) => Err(key.error(format!("the goal of a {of} does not have it"))),
+            None => Ok(()),
+        };
+        let positive =
+            |key, unit, default| map.get(key).map_or(Ok(default), |at| at.positive(unit));
+        if let Some(joint) = map.get("joint") {
+            stray(&["frame", "at", "pose", "counts", "angle", "distance"], "joint")?;
+            let (coordinate, dof) = coordinate(joint, system)?;
+            let value = map.need("value")?.number("m or rad")?;
+            let tolerance = positive("tolerance", "m or rad", 0.01)?;
+            return Ok(Self::Joint { coordinate, dof, value, tolerance });
+        }
+        stray(&["value", "tolerance"], "frame")?;
+        let body = body_index(map.need("frame")?, system.model())?;
+        let X_BF = map.get("at").map_or(Ok(Pose::IDENTITY), pose)?;
+        Ok(Self::Pose {
+            frame: Frame { body, X_BF },
+            X_WG: pose(map.need("pose")?)?,
+            counts: counts(&map)?,
+            angle: positive("angle", "rad", 0.05)?,
+            distance: positive("distance", "m", 0.005)?,
+        })
+    }
+}
+
+/// Components of an error that count; all by default.
+fn counts(map: &Map<'_>) -> Result<[bool; 6], SceneError> {
+    let Some(at) = map.get("counts") else { return Ok([true; 6]) };
+    let mut counts = [false; 6];
+    for item in at.list()? {
+        counts[item.word(&COMPONENTS)?] = true;
+    }
+    if counts.contains(&true) { Ok(counts) } else { Err(at.error("no component was seen")) }
+}
+
+/// Coordinate and dof of a joint without a quaternion, by the coordinate's name.
+fn coordinate(at: &At<'_>, system: &System) -> Result<(usize, usize), SceneError> {
+    let (model, name) = (system.model(), at.text()?);
+    let names = model.coordinate_names();
+    let plain = |coordinate: usize| {
+        let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
+        let dof = body.v.start + coordinate - body.q.start;
+        (body.q.len() == body.v.len()).then_some((coordinate, dof))
+    };
+    names.iter().position(|own| own == name).and_then(plain).ok_or_else(|| {
+        let valid: Vec<&str> = (0..names.len())
+            .filter(|coordinate| plain(*coordinate).is_some())
+            .map(|coordinate| names[coordinate].as_str())
+            .collect();
+        at.error(unknown("joint coordinate", name, &valid))
+    })
+}
+
+fn kappa(at: Option<&At<'_>>) -> Result<Vec<f64>, SceneError> {
+    let Some(at) = at else { return Ok(vec![1e-2, 1e-3, 1e-4]) };
+    if !at.is_list() {
+        return Ok(vec![at.positive("J")?]);
+    }
+    let all: Vec<f64> = at.list()?.iter().map(|one| one.positive("J")).collect::<Result<_, _>>()?;
+    if all.is_empty() { Err(at.error("no number was seen; give at least one")) } else { Ok(all) }
+}
+
+/// Index of a command by its name.
+fn command(name: &str, names: &[String], at: &At<'_>) -> Result<usize, SceneError> {
+    names.iter().position(|own| own == name).ok_or_else(|| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        at.error(unknown("command", name, &names))
+    })
+}
+
+/// Bounds of commands: a mapping of names to `[low, high]`; others are free.
+fn bounds(at: Option<&At<'_>>, names: &[String]) -> Result<Vec<[f64; 2]>, SceneError> {
+    let mut all = vec![[f64::NEG_INFINITY, f64::INFINITY]; names.len()];
+    let Some(at) = at else { return Ok(all) };
+    for (name, value) in at.entries()? {
+        let [low, high] = value.array::<2>("m or rad")?;
+        if low > high {
+            return Err(value.error(format!("[{low}, {high}] was seen; give [low, high]")));
+        }
+        all[command(name, names, &value)?] = [low, high];
+    }
+    Ok(all)
+}
+
+/// Rates of commands: one number for all, or a mapping of names to numbers; others are free.
+fn rates(at: Option<&At<'_>>, names: &[String]) -> Result<Vec<f64>, SceneError> {
+    let mut all = vec![f64::INFINITY; names.len()];
+    let Some(at) = at else { return Ok(all) };
+    if !at.is_map() {
+        return Ok(vec![at.positive("m/s or rad/s")?; names.len()]);
+    }
+    for (name, value) in at.entries()? {
+        all[command(name, names, &value)?] = value.positive("m/s or rad/s")?;
+    }
+    Ok(all)
+}

@@ -1,0 +1,66 @@
+"""Plans to goals, and their check."""
+
+import numpy as np
+import pytest
+
+import quasistep as qs
+
+
+@pytest.fixture(scope="module")
+def pusher() -> qs.System:
+    return qs.load("scenes/push_to_pose.yml")
+
+
+def test_a_box_is_pushed_to_a_pose(pusher) -> None:
+    pose = pusher.pose("box", pusher.q0) + [0, 0, 0, 0, 0.06, 0.0, 0]
+    goal = qs.PoseGoal("box", pose, angle=0.1, distance=0.005)
+    seen = []
+    plan = pusher.plan(
+        goal, planner="mppi", region=0.02, rates=0.5, lower=-1, upper=[1, 1], threads=2,
+        progress=lambda done, most: seen.append((done, most)),
+    )  # fmt: skip
+    assert plan.solved and plan.status == "reached" and not plan.refusals
+    assert plan.u.shape == (len(plan.errors) - 1, 2) and plan.q.shape == (len(plan.errors), 5)
+    assert np.abs(np.diff(np.vstack([pusher.commanded(pusher.q0), plan.u]), axis=0)).max() <= 0.05 + 1e-9
+    # a replay by hand, in steps of a tenth
+    q, last, warm = pusher.q0, pusher.commanded(pusher.q0), None
+    for u in plan.u:
+        for k in range(1, 11):
+            q, report = pusher.step(q, last + k / 10 * (u - last), h=plan.h / 10, warm=warm)
+            warm = report.warm_start
+        last = u
+    np.testing.assert_allclose(q, plan.q[-1], atol=1e-6)
+    off = pusher.pose("box", q) - pose
+    assert np.linalg.norm(off[4:]) <= 0.005
+    again = pusher.plan(goal, planner="mppi", region=0.02, rates=0.5, lower=-1, upper=1, threads=1)
+    assert np.array_equal(again.u, plan.u)
+
+
+def test_a_joint_has_a_goal_and_what_is_out_of_reach_is_not_solved(pusher) -> None:
+    goal = qs.JointGoal("finger.y", 0.1, tolerance=0.005)
+    assert pusher.plan(goal, region=0.05).solved
+    stuck = pusher.plan(goal, upper=[1, 0.05], patience=3)
+    assert not stuck.solved and stuck.status == "stalled"
+    assert "missed" in stuck.refusals[0]
+    assert stuck.errors[-1, 3] == stuck.errors[:, 3].min()
+    # in turn, and together
+    two = [goal, [qs.JointGoal("finger.y", 0.0), qs.JointGoal("finger.x", -0.15)]]
+    plan = pusher.plan(two)
+    assert plan.solved and len(plan.reached) == 2
+
+
+def test_mistakes_are_told_before_the_search(pusher) -> None:
+    pose = pusher.pose("box", pusher.q0)
+    for goal, options, why in [
+        (qs.PoseGoal("box", pose, angle=0.0), {}, "angle of goal 0 is 0; it must be > 0"),
+        (qs.PoseGoal("box", pose), {"lower": 0}, "command `finger.x` starts at -0.12, outside of its bounds 0 to inf"),
+        (qs.PoseGoal("box", pose[:6]), {}, r"`pose` has shape \(6,\)"),
+        (qs.JointGoal("finger.z", 0.0), {}, "no joint coordinate `finger.z`"),
+        (qs.JointGoal("finger.y", 0.0), {"planner": "rrt"}, "planner is 'rrt'"),
+        (qs.JointGoal("finger.y", 0.0), {"horizon": 0}, "horizon is 0; it must be ≥ 1"),
+        ([], {}, "goal 0 has no target"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            pusher.plan(goal, **options)
+    with pytest.raises(qs.QuasistepError, match="boxx"):
+        pusher.plan(qs.PoseGoal("boxx", pose))
