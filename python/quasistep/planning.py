@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from ._types import Array
 
 
-class PoseGoal(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PoseGoal:
     """A pose that a frame is to have.
 
     Parameters
@@ -50,10 +52,11 @@ class PoseGoal(NamedTuple):
     pose: ArrayLike
     angle: float = 0.05
     distance: float = 0.005
-    counts: tuple[bool, bool, bool, bool, bool, bool] = (True,) * 6  # type: ignore[assignment]
+    counts: tuple[bool, bool, bool, bool, bool, bool] = (True,) * 6
 
 
-class JointGoal(NamedTuple):
+@dataclass(frozen=True)
+class JointGoal:
     """A value that a joint is to have.
 
     Parameters
@@ -240,8 +243,7 @@ class PlanningSystem(RolloutSystem):
             np.ascontiguousarray(np.broadcast_to(np.asarray(of, dtype=float), (self.n_u,)))
             for of in (lower, upper, rates)
         )
-        in_turn = [goals] if isinstance(goals, PoseGoal | JointGoal) else list(goals)
-        given = [[_target(goal) for goal in ([at] if isinstance(at, PoseGoal | JointGoal) else at)] for at in in_turn]
+        given = [_together(goals)] if isinstance(goals, PoseGoal | JointGoal) else [_together(at) for at in goals]
         data = _core.plan(
             self, start, before, given, (low, high, fast, effort, at_end),
             (planner, horizon, [float(k) for k in kappa], region, samples, rounds, share, seed),
@@ -257,6 +259,13 @@ class PlanningSystem(RolloutSystem):
             data["errors"].reshape(-1, 4),
             data["refusals"],
         )
+
+
+def _together(goals: _Goal | Sequence[_Goal]) -> list[tuple[Any, ...]]:
+    """The targets of a goal."""
+    if isinstance(goals, PoseGoal | JointGoal):
+        return [_target(goals)]
+    return [_target(goal) for goal in goals]
 
 
 def _target(goal: _Goal) -> tuple[Any, ...]:

@@ -115,7 +115,10 @@ class Rollouts(NamedTuple):
 
         Examples
         --------
-        See :meth:`System.rollouts`.
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> runs = system.rollouts(np.tile(system.commanded(system.q0), (4, 1)))
+        >>> runs.gradients(np.ones((1, 4, system.n_v))).x0.shape
+        (1, 8)
         """
         n, T, n_x, _ = self.by_x.shape
         if T != self.q.shape[1]:

@@ -52,7 +52,7 @@ fn goals_out_of_reach_and_mistakes_are_told() {
     assert!(why.contains(" is missed by ") && why.contains("the nearest plan is in"), "{why}");
     assert!(out.read("plan.json").contains("\"solved\": false"));
     for (set, why) in [
-        ("plan.planner=rrt", "push_to_pose.yml"),
+        ("plan.planner=rrt", "valid: `local`, `mppi` or `cem`"),
         ("plan.rates=0", "0 was seen"),
         ("plan.bounds={finger.z: [0, 1]}", "finger.z"),
         ("plan.bounds={finger.x: [0, 1]}", "starts at -0.12, outside of its bounds 0 to 1"),
