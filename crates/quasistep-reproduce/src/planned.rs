@@ -3,7 +3,7 @@
 
 #![allow(non_snake_case)] // monogram notation: X_WG
 
-use quasistep::{State, StepParams};
+use quasistep::{State, StepInput, StepParams};
 use quasistep_plan::{
     Average, Claim, Goal, JointTarget, Limits, LocalSettings, Planner, PoseTarget,
     SamplingSettings, Target, Task, check_plan,
@@ -53,6 +53,13 @@ pub fn task(section: &PlanSection) -> Task {
     }
 }
 
+/// Command at the start of a plan: the scene's own at time 0.
+fn command_at_start(scene: &Scene) -> Vec<f64> {
+    let mut input = StepInput::default();
+    scene.sample(0.0, &mut input);
+    input.q_cmd
+}
+
 fn planner(section: &PlanSection) -> Planner {
     let &PlanSection { horizon, region, samples, rounds, share, seed, .. } = section;
     let sampling = |average| {
@@ -82,7 +89,7 @@ pub fn run(
     threads: usize,
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<PlannedRun, TaskError> {
-    let before = PlanSection::command_at_start(scene);
+    let before = command_at_start(scene);
     let (steps, patience) = (section.steps, section.patience);
     let limits = Limits { steps, patience, divisions: DIVISIONS, threads };
     let (task, start) = (task(section), State { time: 0.0, ..scene.start.clone() });
@@ -102,7 +109,7 @@ pub fn run(
 
 /// Checks a plan of a scene.
 pub fn check(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
-    let (task, before) = (task(section), PlanSection::command_at_start(scene));
+    let (task, before) = (task(section), command_at_start(scene));
     let claim = Claim {
         goals: &task.goals,
         reached: &plan.reached,
@@ -119,7 +126,7 @@ pub fn check(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
 /// Recording of the commands of a plan in steps of a tenth.
 fn replay(scene: &Scene, plan: &Plan) -> Recording {
     let n_u = scene.system.n_cmd();
-    let mut last = PlanSection::command_at_start(scene);
+    let mut last = command_at_start(scene);
     let mut table = Vec::with_capacity(DIVISIONS * plan.commands.len());
     for u in plan.commands.chunks_exact(n_u.max(1)) {
         for k in 1..=DIVISIONS {

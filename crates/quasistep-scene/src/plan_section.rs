@@ -2,7 +2,7 @@
 
 use crate::document::{At, Map, pose};
 use crate::names::body_index;
-use quasistep::{StepInput, StepParams, System};
+use quasistep::{StepParams, System};
 use quasistep_formats::{SceneError, unknown};
 use quasistep_math::Pose;
 use quasistep_model::Frame;
@@ -155,13 +155,6 @@ impl PlanSection {
             patience: whole(of_limits("patience"), 1, 10)?,
             planner,
         })
-    }
-
-    /// Command at the start of a plan: the scene's own at time 0.
-    pub fn command_at_start(scene: &crate::Scene) -> Vec<f64> {
-        let mut input = StepInput::default();
-        scene.sample(0.0, &mut input);
-        input.q_cmd
     }
 }
 
