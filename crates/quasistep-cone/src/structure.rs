@@ -74,6 +74,12 @@ pub struct Island {
     pub work: Counts,
 }
 
+/// Multiply-adds of a factorisation that take as long as one of a row's product with a vector and
+/// what goes with it: cones, barriers, line searches.
+const ROWS: u64 = 4;
+/// The same for a product without rows.
+const PRODUCT: u64 = 4000;
+
 /// Multiply-adds of the parts of one iteration on an island.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
@@ -81,7 +87,7 @@ pub struct Counts {
     pub factor: u64,
     /// One solve with the factor.
     pub solve: u64,
-    /// One product of all rows with a vector.
+    /// One product of all rows with a vector, with what a step does for each row.
     pub rows: u64,
     /// The factorisation alone.
     own: u64,
@@ -157,7 +163,7 @@ impl Structure {
                 }
             }
             island.last_span = spans.len() as u32;
-            island.work.rows = rows;
+            island.work.rows = ROWS * rows + PRODUCT;
             island.work.factor = island.work.own + products;
         }
     }

@@ -18,12 +18,15 @@ use crate::solution::{
 };
 use crate::tolerances::friction::NEARER;
 use quasistep_linalg::budget::Budget;
-use quasistep_linalg::{Reason, Settings, Status};
+use quasistep_linalg::{Method, Reason, Settings, Status};
 
 /// Largest number of convex programs of the fixed-point iteration; then largest number of them
 /// between two starts of Newton's method.
 const CONVEX_PROGRAMS: u32 = 40;
 const MOST_WAITING: u32 = 8;
+/// Largest number of consecutive convex programs of the fixed-point iteration that only the
+/// embedding solves and that do not come nearer to Coulomb's law. Each costs a hundred others.
+const MOST_EMBEDDED: u32 = 3;
 /// Largest number of rows of the complementarity problem for Lemke's method. Its dense tableau then
 /// takes 32 MB.
 const MOST_ROWS: usize = 2000;
@@ -304,12 +307,14 @@ impl CoulombSolver {
         let Self { newton, law, relaxation, methods, .. } = self;
         let most = if methods.has(CoulombMethods::FIXED_POINT) { CONVEX_PROGRAMS } else { 1 };
         let mut tried = f64::INFINITY;
-        let mut found = false;
+        let (mut found, mut embedded) = (false, 0);
         for k in 0..most {
             if relaxation.answer.status != Status::Solved {
                 break;
             }
             let off = relaxation.compare(p);
+            let stays = relaxation.answer.method == Method::Embedding && off >= NEARER * tried;
+            embedded = if stays { embedded + 1 } else { 0 };
             let Relaxation { answer, lambda, u, .. } = &*relaxation;
             out.method = CoulombMethod::Newton;
             if off < NEARER * tried || k % MOST_WAITING == 0 {
@@ -327,7 +332,7 @@ impl CoulombSolver {
                 out.method = CoulombMethod::Continuation;
                 found = newton.continue_from(p, lambda, law, out);
             }
-            if found || k + 1 == most {
+            if found || k + 1 == most || embedded == MOST_EMBEDDED {
                 break;
             }
             relaxation.step(p);

@@ -7,7 +7,7 @@ pub struct Settings {
     /// [`Solution::work`](crate::Solution::work). A solve that needs more ends with
     /// [`Reason::Work`](crate::Reason::Work).
     ///
-    /// The default 5e10 takes some seconds on one core. For comparison, a cold start of the largest
+    /// The default 5e9 takes about a second on one core. For comparison, a cold start of the largest
     /// recorded program (200 boxes, round cones) takes 6e8.
     pub work_limit: u64,
     /// Absolute primal tolerance: violation of a row that counts as zero, in the unit that all rows
@@ -41,7 +41,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            work_limit: 50_000_000_000,
+            work_limit: 5_000_000_000,
             rest: 0.0,
             threads: 0,
             accuracy: 0.0,

@@ -71,6 +71,8 @@ pub trait Simd {
     type V: Copy;
     /// Whether code specialised for common sizes is compiled.
     const FAST: bool;
+    /// Whether [`fma1`](Self::fma1) rounds once.
+    const FUSED: bool;
     /// `x` in every lane.
     fn splat(x: f64) -> Self::V;
     /// Reads four numbers.
@@ -167,6 +169,7 @@ fn each(f: impl Fn(usize) -> f64) -> Lane {
 impl Simd for Portable {
     type V = Lane;
     const FAST: bool = false;
+    const FUSED: bool = false;
     #[inline(always)]
     fn zero() -> Lane {
         [0.0; LANES]
@@ -283,6 +286,7 @@ mod avx2 {
     impl Simd for Avx2 {
         type V = __m256d;
         const FAST: bool = true;
+        const FUSED: bool = true;
         #[inline(always)]
         fn zero() -> __m256d {
             // SAFETY: see `Avx2`

@@ -153,7 +153,8 @@ impl Scene {
             system, q, v, told, motors, behind, mut sensors, extents, drawing, clouds, ..
         } = world;
         let World { mut warnings, notes, .. } = world;
-        let (params, duration) = read_step(map.get("step"), map.get("gravity"))?;
+        let usual = StepParams { max_overlap: system.usual_overlap(), ..StepParams::default() };
+        let (params, duration) = read_step(map.get("step"), map.get("gravity"), usual)?;
         if !v.is_empty() && !params.formulation.carries_velocity() {
             warnings.push(format!(
                 "`start_velocity` is not read by `motion: {}`, which starts every step from rest; `dynamic` reads it",
@@ -360,11 +361,12 @@ fn outside_limits(system: &System, q: &[f64]) -> Vec<String> {
         .collect()
 }
 
+/// Reads the parameters of steps, with `params` for those that are not told, and the duration.
 pub(crate) fn read_step(
     step: Option<&At<'_>>,
     gravity: Option<&At<'_>>,
+    mut params: StepParams,
 ) -> Result<(StepParams, f64), SceneError> {
-    let mut params = StepParams::default();
     let mut duration = 1.0;
     if let Some(at) = gravity {
         params.gravity = at.array("m/s²")?;

@@ -138,5 +138,5 @@ pub fn read_step_words(
     }
     let node = Node::parse(&format!("{step}{gravity}"), "")?;
     let map = node.at("").within(Numbers::default()).map(&["step", "gravity"])?;
-    Ok(read_step(map.get("step"), map.get("gravity"))?.0)
+    Ok(read_step(map.get("step"), map.get("gravity"), StepParams::default())?.0)
 }

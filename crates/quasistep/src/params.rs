@@ -68,11 +68,11 @@ pub struct StepParams {
     /// digits than the force balance. Read by [`FrictionLaw::Convex`](crate::FrictionLaw::Convex).
     /// Derivatives are those of the exact step.
     pub accuracy: f64,
-    /// Work limit of a step, in multiply-adds, ≥ 1. Default 5e10, some seconds. `u64::MAX` means no
-    /// limit.
+    /// Work limit of a step, in multiply-adds of a large factorisation, ≥ 1. Default 5e9, about a
+    /// second. `u64::MAX` means no limit.
     ///
-    /// Work is counted from problem sizes, plus 10000 for each distance computed along the motion,
-    /// so it does not depend on the machine. All programs of a step count: substeps, fallbacks and
+    /// Work is counted from problem sizes and so many times that it follows the time, plus 30000
+    /// for each pair whose distance is computed, so it does not depend on the machine. All programs of a step count: substeps, fallbacks and
     /// uniqueness. One program may use half of the remaining work. Beyond the limit the step ends
     /// with [`StepError::Undecided`](crate::StepError::Undecided).
     /// [`StepReport::work`](crate::StepReport::work) is the work of a step.
@@ -264,7 +264,7 @@ impl Default for StepParams {
             fallback: Fallback::Undecided,
             fallback_stiffness: 1000.0,
             accuracy: 0.0,
-            work_limit: 50_000_000_000,
+            work_limit: 5_000_000_000,
             uniqueness: false,
         }
     }

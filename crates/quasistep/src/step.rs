@@ -11,7 +11,7 @@ use crate::load::Drive;
 use crate::params::{Integration, StepParams};
 use crate::report::StepReport;
 use crate::state::{State, StepInput};
-use crate::sweep::Finding;
+use crate::sweep::{DISTANCE_WORK, Finding};
 use crate::system::{Role, System};
 use crate::timer::Stage;
 use crate::workspace::{Pressing, StartFrom, Workspace};
@@ -191,6 +191,8 @@ impl System {
         let v = self.followed(&work.report.v, params, &mut work.followed);
         self.integrate(&state.q, v, input.q_cmd, h, &mut work.q_next)?;
         work.scan_next.update(self, &work.q_next, margin, &mut work.timer)?;
+        let distances = DISTANCE_WORK * work.scan_next.n_candidates as u64;
+        work.work_left = work.work_left.saturating_sub(distances);
         work.timer.enter(Stage::Report); // 8
         self.certify(work, params)?;
         self.check_motion(params, work)

@@ -11,7 +11,8 @@
 //!    command that jumps, moves as far in half the time. Springs keep the load of their command
 //!    throughout.
 //! 3. With carried velocity, impulses depend on the time step, so the substep is solved again with
-//!    a shorter time. A massless part moved by a spring travels as far in any time; if shorter
+//!    a shorter time, also where a small share of the work leaves it undecided. Bodies turn by at
+//!    most two radians. A massless part moved by a spring travels as far in any time; if shorter
 //!    times do not help, the travel is limited as in 2.
 //! 4. Bodies without velocity may roll or slide along the limit of an overlap, where a motion is
 //!    valid for a small part only. A substep of a hundredth of the remaining time then first opens
@@ -27,7 +28,7 @@ use crate::scan::Meeting;
 use crate::state::State;
 use crate::sweep::{Breach, Broken};
 use crate::system::{Role, System};
-use crate::trace::{Trace, Tried};
+use crate::trace::Tried;
 use crate::workspace::Workspace;
 
 /// Largest number of times that pairs are added to the program of one substep. Each new motion may
@@ -46,6 +47,17 @@ const LEAST: f64 = 1e-3;
 /// A motion without velocity of which less than this share is valid started at the limit of an
 /// overlap.
 const CREEP: f64 = 1.0 / 256.0;
+/// A motion without velocity of which less than the first share is valid, because of a pair of thin
+/// bodies, is followed up to the second share of that. Overlaps grow with the square of the travel,
+/// so the next motion starts at half of the limit. From the limit itself it comes only as far as its
+/// rows open it.
+const FEW: f64 = 0.25;
+const PART: f64 = 0.7;
+/// Largest angle by which bodies turn in a substep with velocity that may be shorter, in rad. Forces
+/// of velocities are explicit: beyond some radians they feed a spinning body with energy.
+const TURN: f64 = 2.0;
+/// Share of the remaining work that a motion may take where a shorter one may do.
+const TRIED: u64 = 16;
 
 impl System {
     /// Runs stages 1 to 8 of a whole step, in as many substeps as its motion requires. The solution
@@ -57,13 +69,7 @@ impl System {
         params: &StepParams,
         work: &mut Workspace,
     ) -> Result<(), StepError> {
-        work.report.n_joined = 0;
-        work.report.substeps = 1;
-        work.report.last_substep = None;
-        work.parts.clear();
-        if let Some(trace) = &mut work.trace {
-            *trace = Trace { left: params.time_step, ..Trace::default() };
-        }
+        work.start_parts(params.time_step);
         let Some(mut breach) = self.take_joined(state, input, params, work)? else {
             return Ok(());
         };
@@ -77,22 +83,21 @@ impl System {
         // remaining time of the step, and the time of the next substep, in s
         let (mut left, mut size) = (h, h);
         let mut integration = params.integration;
+        let next = |left: f64, size: f64, work: &Workspace| {
+            if carried { left.min((size * self.unturned(work)).max(SHORT * h)) } else { left }
+        };
         for _ in 1..MAX_MOTIONS {
             let may_open = !carried && integration == Integration::Euler;
             if carried && size > SHORT * h {
-                size *= breach.clear.clamp(CUT[0], CUT[1]);
+                size *= breach.clear.min(self.unturned(work)).clamp(CUT[0], CUT[1]);
             } else if breach.clear > 0.0 || may_open && size == left {
-                work.sweep.place(self, &from.q, breach.clear, &mut work.q_next);
-                from.q.clone_from(&work.q_next);
-                if carried {
-                    from.v.clone_from(&work.report.v);
+                let creeps = breach.clear < CREEP && may_open;
+                if !carried && breach.clear < FEW && self.is_thin(&breach, params) {
+                    breach.clear *= PART;
                 }
                 left -= breach.clear * size;
-                size = if breach.clear < CREEP && may_open { SHORT * left } else { left };
-                work.report.substeps += 1;
-                let share = breach.clear;
-                work.parts.push(work.sweep.delta().iter().map(|d| share * d).collect());
-                work.trace.iter_mut().for_each(|trace| trace.follow(share, left));
+                size = if creeps { SHORT * left } else { next(left, size, work) };
+                self.follow_motion(breach.clear, left, carried, &mut from, work);
             } else if integration == Integration::Midpoint {
                 integration = Integration::Euler;
                 from = state.clone();
@@ -109,24 +114,27 @@ impl System {
                 if size < left && !carried {
                     own.max_recovery_speed = own.max_recovery_speed.max(own.max_overlap / size);
                 }
-                match self.take_joined(&from, &drive, &own, work)? {
-                    Some(next) => {
+                let may_shorten = carried && size > SHORT * h;
+                match self.take_within(may_shorten, (&from, &drive), &own, work) {
+                    Err(StepError::Undecided { .. } | StepError::NotSolved { .. })
+                        if may_shorten =>
+                    {
+                        size *= CUT[0];
+                    }
+                    Err(why) => return Err(why),
+                    Ok(Some(next)) => {
                         breach = next;
                         break;
                     }
-                    None if size == left => {
+                    Ok(None) if size == left => {
                         let State { q, v, .. } = from;
                         work.report.last_substep = Some(LastSubstep { size, q, v });
                         return Ok(());
                     }
-                    None => {
-                        from.q.clone_from(&work.q_next);
-                        from.v.clone_from(&work.report.v);
+                    Ok(None) => {
                         left -= size;
-                        size = left;
-                        work.report.substeps += 1;
-                        work.parts.push(work.sweep.delta().to_vec());
-                        work.trace.iter_mut().for_each(|trace| trace.follow(1.0, left));
+                        size = next(left, size, work);
+                        self.follow_motion(1.0, left, true, &mut from, work);
                     }
                 }
             }
@@ -136,6 +144,56 @@ impl System {
         let timeless = params.inertia == Inertia::None && !carried;
         let size = if timeless { 0.0 } else { 0.5 * (h - left) };
         Err(self.overlap(&breach, time, (size, h), work.report.substeps))
+    }
+
+    /// True if a pair is too near whose limit is a share of its bodies' thickness.
+    fn is_thin(&self, breach: &Breach, params: &StepParams) -> bool {
+        let Broken::Pair(a, b) = breach.what else { return false };
+        let most = params.max_overlap;
+        self.allowed_overlap(a as usize, b as usize, most) < most
+    }
+
+    /// Factor on the time of the last motion after which bodies turn by the largest angle.
+    fn unturned(&self, work: &Workspace) -> f64 {
+        TURN / work.sweep.turn(self)
+    }
+
+    /// Follows the last motion from `from` up to a share of it, with `left` seconds of the step
+    /// remaining, and with its velocity if that is `carried`.
+    fn follow_motion(
+        &self,
+        share: f64,
+        left: f64,
+        carried: bool,
+        from: &mut State,
+        work: &mut Workspace,
+    ) {
+        if share < 1.0 {
+            work.sweep.place(self, &from.q, share, &mut work.q_next);
+        }
+        from.q.clone_from(&work.q_next);
+        if carried {
+            from.v.clone_from(&work.report.v);
+        }
+        work.report.substeps += 1;
+        work.parts.push(work.sweep.delta().iter().map(|d| share * d).collect());
+        work.trace.iter_mut().for_each(|trace| trace.follow(share, left));
+    }
+
+    /// [`take_joined`](Self::take_joined), with a small share of the remaining work if a shorter
+    /// motion may do.
+    fn take_within(
+        &self,
+        may_shorten: bool,
+        (from, input): (&State, &Drive<'_>),
+        params: &StepParams,
+        work: &mut Workspace,
+    ) -> Result<Option<Breach>, StepError> {
+        let held = if may_shorten { work.work_left - work.work_left / TRIED } else { 0 };
+        work.work_left -= held;
+        let joined = self.take_joined(from, input, params, work);
+        work.work_left += held;
+        joined
     }
 
     /// Computes one motion with rows for all pairs that it brings together. Returns its first

@@ -92,6 +92,9 @@ pub struct SystemDef {
 /// Permitted overlap as a share of thickness: of a body's own thickness, and of the sum of both for
 /// two shapes. Two shapes that pass through one another overlap by at least half of that sum.
 const THIN: f64 = 0.05;
+/// Share of the thinnest body's thickness that bodies may overlap by default: a millimetre of a
+/// metre. In worlds of thinner bodies the default is a millimetre.
+const THICK: f64 = 1e-3;
 
 /// Size of a geom.
 #[derive(Clone, Copy, Debug)]
@@ -546,6 +549,14 @@ impl System {
         let (a, b) = (&self.sizes[a], &self.sizes[b]);
         let least = a.body_thickness.min(b.body_thickness).min(a.thickness + b.thickness);
         most.min(THIN * least)
+    }
+
+    /// Default of [`StepParams::max_overlap`](crate::StepParams::max_overlap) in scenes, in m: a
+    /// millimetre, or a thousandth of the thinnest body's thickness if all are thicker than a metre.
+    pub fn usual_overlap(&self) -> f64 {
+        let thinnest = self.sizes.iter().fold(f64::INFINITY, |m, size| m.min(size.body_thickness));
+        let least = crate::StepParams::default().max_overlap;
+        if thinnest.is_finite() { least.max(THICK * thinnest) } else { least }
     }
 
     /// Pairs of geoms of one model instance that may touch and overlap at `q` by more than

@@ -171,6 +171,17 @@ impl System {
 }
 
 impl Workspace {
+    /// Forgets the substeps of the last step.
+    pub(crate) fn start_parts(&mut self, time_step: f64) {
+        self.report.n_joined = 0;
+        self.report.substeps = 1;
+        self.report.last_substep = None;
+        self.parts.clear();
+        if let Some(trace) = &mut self.trace {
+            *trace = Trace { left: time_step, ..Trace::default() };
+        }
+    }
+
     /// Turns the warm start on (the default) or off, and clears it.
     pub fn set_warm_start(&mut self, on: bool) {
         self.rest.iter_mut().for_each(|rest| rest.forget());

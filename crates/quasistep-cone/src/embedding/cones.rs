@@ -1,6 +1,7 @@
 //! Cones and their Nesterov–Todd scalings: `W z = W⁻¹ s = lambda`.
 
-use super::twice::{ONE, Twice, ZERO, dot};
+use super::twice::{ONE, Twice, ZERO, dot, dot_with};
+use quasistep_linalg::simd::{Portable, Simd};
 
 /// Rows `first..last` of one cone.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,10 @@ pub(super) struct Scaling {
     /// `w` of a second-order cone; the diagonal of `W` of plain rows.
     pub w: Vec<Twice>,
     pub eta: Twice,
+    /// `1 / eta`, `1 / eta²` and `1 / (1 + w_0)` of a second-order cone.
+    inverse: [Twice; 3],
+    /// The diagonals of `W⁻¹` and `W⁻²` of plain rows.
+    inverses: Vec<[Twice; 2]>,
 }
 
 /// `a_0 b_0 − a_1ᵀ b_1`.
@@ -30,6 +35,8 @@ impl Scaling {
         self.w.clear();
         if !rows.round {
             self.w.extend(s.iter().zip(z).map(|(s, z)| (*s / *z).sqrt()));
+            self.inverses.clear();
+            self.inverses.extend(self.w.iter().map(|w| [ONE / *w, ONE / (*w * *w)]));
             return s.iter().chain(z).all(|v| *v > ZERO);
         }
         let (det_s, det_z) = (hyperbolic(s, s), hyperbolic(z, z));
@@ -44,41 +51,50 @@ impl Scaling {
             self.w.push((*s / root_s + z) / gamma);
         }
         self.eta = (root_s / root_z).sqrt();
+        self.inverse = [self.eta, self.eta * self.eta, ONE + self.w[0]].map(|v| ONE / v);
         true
     }
 
     /// `W v`, or `W⁻¹ v` if `inverse`.
     pub fn apply(&self, rows: &Rows, v: &[Twice], inverse: bool, to: &mut [Twice]) {
+        self.apply_with::<Portable>(rows, v, inverse, to);
+    }
+
+    /// [`apply`](Self::apply) within a kernel.
+    // only the kernel is compiled with its instruction set
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub fn apply_with<S: Simd>(&self, rows: &Rows, v: &[Twice], inverse: bool, to: &mut [Twice]) {
+        let w = &self.w;
         if !rows.round {
             for (i, to) in to.iter_mut().enumerate() {
-                *to = if inverse { v[i] / self.w[i] } else { v[i] * self.w[i] };
+                *to = v[i].times::<S>(if inverse { self.inverses[i][0] } else { w[i] });
             }
             return;
         }
-        let w = &self.w;
-        let along = dot(&w[1..], &v[1..]);
+        let along = dot_with::<S>(&w[1..], &v[1..]);
         let along = if inverse { -along } else { along };
         let first = if inverse { -v[0] } else { v[0] };
         let plain = if inverse { -along } else { along };
-        let share = first + plain / (ONE + w[0]);
-        let eta = if inverse { ONE / self.eta } else { self.eta };
-        to[0] = eta * (w[0] * v[0] + along);
+        let share = first + plain.times::<S>(self.inverse[2]);
+        let eta = if inverse { self.inverse[0] } else { self.eta };
+        to[0] = eta.times::<S>(w[0].times::<S>(v[0]) + along);
         for i in 1..to.len() {
-            to[i] = eta * (v[i] + share * w[i]);
+            to[i] = eta.times::<S>(v[i] + share.times::<S>(w[i]));
         }
     }
 
     /// Entry `(i, j)` of `W⁻²`.
     pub fn inverse_square(&self, rows: &Rows, i: usize, j: usize) -> Twice {
         if !rows.round {
-            return if i == j { ONE / (self.w[i] * self.w[i]) } else { ZERO };
+            return if i == j { self.inverses[i][1] } else { ZERO };
         }
         let turn = |i: usize| if i == 0 { self.w[i] } else { -self.w[i] };
         let mut entry = (turn(i) * turn(j)).scaled(2.0);
         if i == j {
             entry -= if i == 0 { ONE } else { -ONE };
         }
-        entry / (self.eta * self.eta)
+        entry * self.inverse[1]
     }
 }
 

@@ -2,9 +2,11 @@
 //! refinement.
 
 use super::State;
+use super::cones::{Rows, Scaling};
 use super::form::{Form, add_transposed, times};
-use super::twice::{ONE, Twice, ZERO, dot};
+use super::twice::{ONE, Twice, ZERO, dot_with};
 use crate::tolerances::embedding::{LEAST_PIVOT, SHIFT};
+use quasistep_linalg::simd::kernel;
 
 const REFINEMENTS: usize = 2;
 
@@ -27,49 +29,7 @@ impl State {
             }
             L[i * n + i] += Twice::new(SHIFT);
         }
-        for (rows, scaling) in form.cones.iter().zip(&self.scalings) {
-            for a in rows.first..rows.last {
-                for b in rows.first..rows.last {
-                    let share = scaling.inverse_square(rows, a - rows.first, b - rows.first);
-                    for (i, v) in &form.A[a] {
-                        let v = share * *v;
-                        for (j, w) in form.A[b].iter().filter(|(j, _)| j <= i) {
-                            L[*i as usize * n + *j as usize] += v * *w;
-                        }
-                    }
-                }
-            }
-        }
-        let mut below = Vec::with_capacity(n);
-        for k in 0..n {
-            let diagonal = L[k * n + k];
-            let mut pivot = diagonal;
-            for j in 0..k {
-                let l = L[k * n + j];
-                if l != ZERO {
-                    pivot -= l * l;
-                }
-            }
-            let least = Twice::new(LEAST_PIVOT) * diagonal;
-            let pivot = if pivot > least { pivot } else { least }.sqrt();
-            let inverse = ONE / pivot;
-            L[k * n + k] = pivot;
-            below.clear();
-            below.extend((0..k).filter(|j| L[k * n + j] != ZERO));
-            for i in k + 1..n {
-                let (upper, lower) = L.split_at_mut(i * n);
-                let (row, own) = (&upper[k * n..], &mut lower[..n]);
-                let mut sum = own[k];
-                for j in &below {
-                    if own[*j] != ZERO {
-                        sum -= own[*j] * row[*j];
-                    }
-                }
-                if sum != ZERO {
-                    own[k] = sum * inverse;
-                }
-            }
-        }
+        factor(self.isa, form, &self.scalings, L);
     }
 
     /// Solves `P x − Aᵀ z = right_x`, `A x + W² z = right_z`.
@@ -78,11 +38,11 @@ impl State {
         for _ in 0..REFINEMENTS {
             let (mut left_x, mut left_z) = (right_x.to_vec(), right_z.to_vec());
             let mut Px = vec![ZERO; form.n()];
-            times(&form.P, &pair.x, &mut Px);
+            times(self.isa, &form.P, &pair.x, &mut Px);
             let minus_z: Vec<Twice> = pair.z.iter().map(|z| -*z).collect();
-            add_transposed(&form.A, &minus_z, &mut Px);
+            add_transposed(self.isa, &form.A, &minus_z, &mut Px);
             let mut Ax = vec![ZERO; left_z.len()];
-            times(&form.A, &pair.x, &mut Ax);
+            times(self.isa, &form.A, &pair.x, &mut Ax);
             left_x.iter_mut().zip(&Px).for_each(|(l, v)| *l -= *v);
             for (rows, scaling) in form.cones.iter().zip(&self.scalings) {
                 let at = rows.first..rows.last;
@@ -101,15 +61,93 @@ impl State {
     }
 
     fn solve_once(&self, form: &Form, right_x: &[Twice], right_z: &[Twice]) -> Pair {
-        let n = form.n();
         // x = H⁻¹ (right_x + Aᵀ W⁻² right_z),  z = W⁻² (right_z − A x)
         let mut x = right_x.to_vec();
         let mut weighed = vec![ZERO; right_z.len()];
-        self.weigh(form, right_z, &mut weighed);
-        add_transposed(&form.A, &weighed, &mut x);
-        let L = &self.L;
+        weigh(self.isa, &form.cones, &self.scalings, right_z, &mut weighed);
+        add_transposed(self.isa, &form.A, &weighed, &mut x);
+        substitute(self.isa, &self.L, &mut x);
+        let mut rest = vec![ZERO; right_z.len()];
+        times(self.isa, &form.A, &x, &mut rest);
+        for (rest, right) in rest.iter_mut().zip(right_z) {
+            *rest = *right - *rest;
+        }
+        let mut z = weighed;
+        weigh(self.isa, &form.cones, &self.scalings, &rest, &mut z);
+        Pair { x, z }
+    }
+}
+
+kernel! {
+    /// `W⁻² v`, where `to` has the length of `v`.
+    weigh(cones: &[Rows], scalings: &[Scaling], v: &[Twice], to: &mut [Twice]) {
+        let mut once = Vec::new();
+        for (rows, scaling) in cones.iter().zip(scalings) {
+            let at = rows.first..rows.last;
+            once.clear();
+            once.resize(at.len(), ZERO);
+            scaling.apply_with::<S>(rows, &v[at.clone()], true, &mut once);
+            scaling.apply_with::<S>(rows, &once, true, &mut to[at]);
+        }
+    }
+}
+
+kernel! {
+    /// Adds `Aᵀ W⁻² A` to the lower triangle `L` and factorises it in place.
+    factor(form: &Form, scalings: &[Scaling], L: &mut [Twice]) {
+        let n = form.n();
+        for (rows, scaling) in form.cones.iter().zip(scalings) {
+            for a in rows.first..rows.last {
+                for b in rows.first..rows.last {
+                    let share = scaling.inverse_square(rows, a - rows.first, b - rows.first);
+                    for (i, v) in &form.A[a] {
+                        let v = share.times::<S>(*v);
+                        for (j, w) in form.A[b].iter().filter(|(j, _)| j <= i) {
+                            L[*i as usize * n + *j as usize] += v.times::<S>(*w);
+                        }
+                    }
+                }
+            }
+        }
+        let mut below = Vec::with_capacity(n);
+        for k in 0..n {
+            let diagonal = L[k * n + k];
+            let mut pivot = diagonal;
+            for j in 0..k {
+                let l = L[k * n + j];
+                if l != ZERO {
+                    pivot -= l.times::<S>(l);
+                }
+            }
+            let least = Twice::new(LEAST_PIVOT) * diagonal;
+            let pivot = if pivot > least { pivot } else { least }.sqrt();
+            let inverse = ONE / pivot;
+            L[k * n + k] = pivot;
+            below.clear();
+            below.extend((0..k).filter(|j| L[k * n + j] != ZERO));
+            for i in k + 1..n {
+                let (upper, lower) = L.split_at_mut(i * n);
+                let (row, own) = (&upper[k * n..], &mut lower[..n]);
+                let mut sum = own[k];
+                for j in &below {
+                    if own[*j] != ZERO {
+                        sum -= own[*j].times::<S>(row[*j]);
+                    }
+                }
+                if sum != ZERO {
+                    own[k] = sum.times::<S>(inverse);
+                }
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Solves `L Lᵀ x = x` in place.
+    substitute(L: &[Twice], x: &mut [Twice]) {
+        let n = x.len();
         for i in 0..n {
-            let sum = dot(&L[i * n..i * n + i], &x[..i]);
+            let sum = dot_with::<S>(&L[i * n..i * n + i], &x[..i]);
             x[i] = (x[i] - sum) / L[i * n + i];
         }
         for i in (0..n).rev() {
@@ -118,27 +156,9 @@ impl State {
             for j in 0..i {
                 let l = L[i * n + j];
                 if l != ZERO {
-                    x[j] -= l * v;
+                    x[j] -= l.times::<S>(v);
                 }
             }
-        }
-        let mut rest = vec![ZERO; right_z.len()];
-        times(&form.A, &x, &mut rest);
-        for (rest, right) in rest.iter_mut().zip(right_z) {
-            *rest = *right - *rest;
-        }
-        let mut z = weighed;
-        self.weigh(form, &rest, &mut z);
-        Pair { x, z }
-    }
-
-    /// `W⁻² v`.
-    fn weigh(&self, form: &Form, v: &[Twice], to: &mut [Twice]) {
-        for (rows, scaling) in form.cones.iter().zip(&self.scalings) {
-            let at = rows.first..rows.last;
-            let mut once = vec![ZERO; at.len()];
-            scaling.apply(rows, &v[at.clone()], true, &mut once);
-            scaling.apply(rows, &once, true, &mut to[at]);
         }
     }
 }

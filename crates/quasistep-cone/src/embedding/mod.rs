@@ -27,13 +27,12 @@ use crate::units::Units;
 use cones::{Scaling, longest_step, product, quotient};
 use form::{Form, add_transposed, times};
 use quasistep_linalg::budget::Budget;
+use quasistep_linalg::simd::Isa;
 use twice::{ONE, Twice, ZERO, dot};
 
 /// Largest number of variables, including those of Huber terms.
 const MOST_VARIABLES: usize = 250;
 const ITERATIONS: u32 = 120;
-/// Multiply-adds of `f64` that one multiply-add in double-double arithmetic costs.
-const TWICE: u64 = 16;
 
 /// Result of the embedding, in padded layout.
 #[derive(Debug)]
@@ -59,7 +58,7 @@ pub(crate) fn solve(
     }
     let form = Form::new(p, s, &mut Units::default());
     let mut state = State::new(&form);
-    let work = TWICE * form.work();
+    let work = form.work();
     for _ in 0..ITERATIONS {
         if !budget.spend(work) {
             return None;
@@ -111,6 +110,7 @@ enum Termination {
 
 /// Iterate, and scratch memory of a step.
 struct State {
+    isa: Isa,
     x: Vec<Twice>,
     s: Vec<Twice>,
     z: Vec<Twice>,
@@ -140,6 +140,7 @@ impl State {
             unit[rows.first + 1..rows.last].fill(ZERO);
         }
         Self {
+            isa: Isa::detect(),
             x: vec![ZERO; n],
             s: unit.clone(),
             z: unit,
@@ -159,14 +160,15 @@ impl State {
     /// Termination test: computes the residuals, and checks whether the iterate is a solution or a
     /// certificate.
     fn termination(&mut self, form: &Form) -> Termination {
+        let isa = self.isa;
         let Self { x, s, z, tau, rx, rz, Px, .. } = self;
-        times(&form.P, x, Px);
+        times(isa, &form.P, x, Px);
         let mut Az = vec![ZERO; x.len()];
-        add_transposed(&form.A, z, &mut Az);
+        add_transposed(isa, &form.A, z, &mut Az);
         for i in 0..x.len() {
             rx[i] = Px[i] + form.c[i] * *tau - Az[i];
         }
-        times(&form.A, x, rz);
+        times(isa, &form.A, x, rz);
         for i in 0..s.len() {
             rz[i] = rz[i] - form.b[i] * *tau - s[i];
         }
@@ -243,7 +245,7 @@ impl State {
                 dz[i] = own.z[i] + d_tau * by_tau.z[i];
             }
             // from the second equation, because W² dz would cancel
-            times(&form.A, &dx, &mut ds);
+            times(self.isa, &form.A, &dx, &mut ds);
             for i in 0..m {
                 ds[i] = ds[i] - form.b[i] * d_tau + eta * self.rz[i];
             }
@@ -367,7 +369,7 @@ fn contradicts(form: &Form, z: &[Twice], share: f64) -> bool {
         return false;
     }
     let mut force = vec![ZERO; form.n()];
-    add_transposed(&form.A, z, &mut force);
+    add_transposed(Isa::detect(), &form.A, z, &mut force);
     let (left, size) = (force.iter().map(|v| v.round().abs()).sum::<f64>(), largest(z));
     let outside = form.cones.iter().map(|rows| cones::outside(rows, &z[rows.first..rows.last]));
     left <= share * push && outside.fold(0.0, f64::max) <= NO_FORCE * size
@@ -376,7 +378,7 @@ fn contradicts(form: &Form, z: &[Twice], share: f64) -> bool {
 /// Whether the resultant of rounded multipliers is rounding of its terms, and their value is not.
 fn contradicts_to_rounding(form: &Form, z: &[Twice]) -> bool {
     let mut force = vec![ZERO; form.n()];
-    add_transposed(&form.A, z, &mut force);
+    add_transposed(Isa::detect(), &form.A, z, &mut force);
     let left = force.iter().map(|v| v.round().abs()).sum::<f64>();
     let size = |v: &Twice| v.round().abs();
     let of_row = |row: &form::Row| row.iter().map(|(_, v)| size(v)).sum::<f64>();
@@ -393,9 +395,9 @@ fn is_ray(form: &Form, x: &[Twice], share: f64) -> bool {
         return false;
     }
     let mut bend = vec![ZERO; n];
-    times(&form.P, x, &mut bend);
+    times(Isa::detect(), &form.P, x, &mut bend);
     let mut s = vec![ZERO; form.b.len()];
-    times(&form.A, x, &mut s);
+    times(Isa::detect(), &form.A, x, &mut s);
     // zero relative to the decrease of the cost, and relative to the row's terms
     let terms = |row: &form::Row| row.iter().map(|(_, v)| v.round().abs()).sum::<f64>();
     let allowed = |terms: f64| share * slope.min(terms * size);

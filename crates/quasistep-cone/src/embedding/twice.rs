@@ -1,11 +1,12 @@
 //! Double-double arithmetic: an unevaluated sum of two `f64`, about 32 decimal digits.
 //!
-//! Sums and products use Knuth's and Dekker's error-free transformations without fused
-//! multiply-add, so the bits are the same on every machine.
+//! Sums and products use Knuth's and Dekker's error-free transformations. A fused multiply-add
+//! gives the error of a product as exactly, so the bits are the same on every machine.
 
 // the whole module is inner loop
 #![allow(clippy::inline_always)]
 
+use quasistep_linalg::simd::{Portable, Simd};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// The number `hi + lo`, with `|lo|` at most half a unit in the last place of `hi`.
@@ -49,6 +50,18 @@ fn product(a: f64, b: f64) -> Twice {
 }
 
 impl Twice {
+    /// Product. All instruction sets give the same bits.
+    #[inline(always)]
+    pub fn times<S: Simd>(self, b: Self) -> Self {
+        let p = if S::FUSED {
+            let hi = self.hi * b.hi;
+            Self { hi, lo: S::fma1(self.hi, b.hi, -hi) }
+        } else {
+            product(self.hi, b.hi)
+        };
+        quick_sum(p.hi, p.lo + (self.hi * b.lo + self.lo * b.hi))
+    }
+
     #[inline(always)]
     pub fn new(a: f64) -> Self {
         Self { hi: a, lo: 0.0 }
@@ -113,8 +126,7 @@ impl Mul for Twice {
     type Output = Self;
     #[inline(always)]
     fn mul(self, b: Self) -> Self {
-        let p = product(self.hi, b.hi);
-        quick_sum(p.hi, p.lo + (self.hi * b.lo + self.lo * b.hi))
+        self.times::<Portable>(b)
     }
 }
 
@@ -154,7 +166,13 @@ impl PartialOrd for Twice {
 /// `Σ a_k b_k`.
 #[inline(always)]
 pub(super) fn dot(a: &[Twice], b: &[Twice]) -> Twice {
-    a.iter().zip(b).fold(ZERO, |sum, (a, b)| sum + *a * *b)
+    dot_with::<Portable>(a, b)
+}
+
+/// [`dot`] within a kernel.
+#[inline(always)]
+pub(super) fn dot_with<S: Simd>(a: &[Twice], b: &[Twice]) -> Twice {
+    a.iter().zip(b).fold(ZERO, |sum, (a, b)| sum + a.times::<S>(*b))
 }
 
 #[cfg(test)]

@@ -82,13 +82,11 @@ impl Lemke {
 
     /// Sets values that are rounding to zero.
     fn snap(&mut self, lcp: &Lcp, t: &mut Tableau) {
-        self.terms.clear();
-        for r in 0..t.n {
-            let terms = t.terms(lcp, r);
-            if t.q[r].abs() <= ROUNDING * terms {
-                t.q[r] = 0.0;
+        t.terms(lcp, &mut self.terms);
+        for (q, terms) in t.q.iter_mut().zip(&self.terms) {
+            if q.abs() <= ROUNDING * terms {
+                *q = 0.0;
             }
-            self.terms.push(terms);
         }
     }
 

@@ -10,8 +10,9 @@
 
 use crate::lcp::problem::Lcp;
 use crate::tolerances::lcp::SINGULAR;
-use quasistep_linalg::budget::Budget;
+use quasistep_linalg::budget::{Budget, TABLEAU};
 use quasistep_linalg::kernels::axpy;
+use quasistep_linalg::simd::{Isa, LANES, kernel};
 
 /// Number of pivots between refactorisations of the tableau from the problem's own data.
 const FRESH: u32 = 40;
@@ -98,7 +99,7 @@ impl Tableau {
     /// Exchanges the basic variable of row `r` and the nonbasic variable of column `c`.
     pub fn pivot(&mut self, r: usize, c: usize) {
         let width = self.width();
-        self.work.spend((self.n * width) as u64);
+        self.work.spend(TABLEAU * (self.n * width) as u64);
         let f = self.T[r * width + c].recip();
         let (before, rest) = self.T.split_at_mut(r * width);
         let (row, after) = rest.split_at_mut(width);
@@ -108,15 +109,9 @@ impl Tableau {
         row[c] = f;
         let q = -self.q[r] * f;
         self.q[r] = q;
-        let rows = before.chunks_exact_mut(width).enumerate();
-        let later = after.chunks_exact_mut(width).enumerate().map(|(i, row)| (i + r + 1, row));
-        for (i, to) in rows.chain(later) {
-            let v = to[c];
-            if v != 0.0 {
-                to[c] = 0.0;
-                axpy(v, row, to);
-                self.q[i] += v * q;
-            }
+        let (q_before, q_after) = self.q.split_at_mut(r);
+        for (rows, values) in [(before, q_before), (after, &mut q_after[1..])] {
+            eliminate(Isa::detect(), rows, values, row, q, c);
         }
         let (leaves, enters) = (self.basic[r], self.other[c]);
         (self.basic[r], self.other[c]) = (enters, leaves);
@@ -204,16 +199,14 @@ impl Tableau {
         done
     }
 
-    /// Reference size of the rounding of basic row `r`: `Σ_i |∂basic_r/∂q_i| |q_i|`.
-    pub fn terms(&self, lcp: &Lcp, r: usize) -> f64 {
-        let own = self.basic[r] as usize;
-        let mut sum = if own < self.n { lcp.q[own].abs() } else { 0.0 };
-        for (c, v) in self.other.iter().enumerate() {
-            if (*v as usize) < self.n {
-                sum += (self.at(r, c) * lcp.q[*v as usize]).abs();
-            }
-        }
-        sum
+    /// Reference size of the rounding of each basic row: `Σ_i |∂basic_r/∂q_i| |q_i|`.
+    pub fn terms(&mut self, lcp: &Lcp, terms: &mut Vec<f64>) {
+        let size = |v: &u32| lcp.q.get(*v as usize).map_or(0.0, |q| q.abs());
+        self.column.clear();
+        self.column.extend(self.other.iter().map(size));
+        terms.clear();
+        terms.extend(self.basic.iter().map(size));
+        add_sizes(Isa::detect(), &self.T, &self.column, terms);
     }
 
     /// `∂basic_r/∂q_i`.
@@ -254,6 +247,39 @@ impl Tableau {
                     .sum();
                 self.q[r] += correction;
             }
+        }
+    }
+}
+
+kernel! {
+    /// Adds `v row` to each of the `rows` and `v q` to its value, where `v` is its entry in column
+    /// `c`, which `row` replaces.
+    eliminate(rows: &mut [f64], values: &mut [f64], row: &[f64], q: f64, c: usize) {
+        for (to, value) in rows.chunks_exact_mut(row.len()).zip(values) {
+            let v = to[c];
+            if v != 0.0 {
+                to[c] = 0.0;
+                axpy(v, row, to);
+                *value += v * q;
+            }
+        }
+    }
+}
+
+kernel! {
+    /// `sum_r += Σ_c |T_rc| size_c`.
+    add_sizes(T: &[f64], sizes: &[f64], sums: &mut [f64]) {
+        let (whole, rest) = sizes.as_chunks::<LANES>();
+        for (row, sum) in T.chunks_exact(sizes.len()).zip(sums) {
+            let (own, own_rest) = row.as_chunks::<LANES>();
+            let mut lanes = [0.0; LANES];
+            for (v, size) in own.iter().zip(whole) {
+                for (sum, (v, size)) in lanes.iter_mut().zip(v.iter().zip(size)) {
+                    *sum += v.abs() * size;
+                }
+            }
+            *sum += lanes.iter().sum::<f64>();
+            *sum += own_rest.iter().zip(rest).map(|(v, size)| v.abs() * size).sum::<f64>();
         }
     }
 }

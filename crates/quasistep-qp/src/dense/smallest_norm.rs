@@ -20,7 +20,7 @@ use crate::tolerances::{
     RIDGE_PIVOT, RIDGES, RIDGES_OF_POLISH, VERIFIED,
 };
 use quasistep_linalg::Rows;
-use quasistep_linalg::budget::Budget;
+use quasistep_linalg::budget::{Budget, DENSE};
 use quasistep_linalg::kernels::{
     cholesky, dot, max_abs, solve_lower, solve_lower_transposed, zeros,
 };
@@ -219,7 +219,7 @@ impl SmallestNorm {
 
     /// Factorises `M = Σ B_k B_kᵀ + ridge I` over the rows with positive force.
     fn factor(&mut self, n: usize, ridge: f64) -> bool {
-        if !self.budget.spend((n * n * n) as u64 / 6 + self.B.entries()) {
+        if !self.budget.spend(DENSE * (n * n * n) as u64 / 6 + self.B.entries()) {
             return false;
         }
         zeros(&mut self.M, n * n);

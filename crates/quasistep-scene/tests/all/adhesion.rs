@@ -1,45 +1,15 @@
 //! Pads that pull what touches them: suction cups and magnets hold, rub, peel off and let go.
 
 use crate::common::differences::{Random, Step};
-use crate::common::{Folder, complaint, parse_with};
+use crate::common::{Folder, complaint, everywhere, frames, parse, parse_with, place};
 use quasistep::Mode;
 use quasistep_record::Frame;
 use quasistep_scene::Scene;
-use std::ops::ControlFlow;
-
-/// Every law, kind of motion and step size.
-fn everywhere() -> Vec<[(&'static str, &'static str); 3]> {
-    let mut all = Vec::new();
-    for law in ["exact", "convex"] {
-        for motion in ["quasi_static", "dynamic"] {
-            for size in ["0.1", "0.01", "0.001"] {
-                all.push([("step.friction", law), ("step.motion", motion), ("step.size", size)]);
-            }
-        }
-    }
-    all
-}
-
-fn parse(text: &str, changes: &[(&str, &str)]) -> Scene {
-    parse_with(text, changes).unwrap_or_else(|e| panic!("{changes:?}: {e}"))
-}
-
-#[track_caller]
-fn frames(scene: &Scene) -> Vec<Frame> {
-    let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
-    assert_eq!(outcome.stopped, None);
-    outcome.recording.frames
-}
 
 /// The last frame of a run.
 #[track_caller]
 fn end(scene: &Scene) -> Frame {
     frames(scene).pop().expect("a run has frames")
-}
-
-fn place(scene: &Scene, frame: &Frame, body: &str) -> [f64; 3] {
-    let index = scene.system.model().body_by_name(body).expect("the body exists");
-    frame.X_WB[index].translation.to_array()
 }
 
 /// A box of 0.2 kg under a pad that moves up. `scale` multiplies lengths, and forces with them.

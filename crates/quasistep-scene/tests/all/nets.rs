@@ -1,6 +1,6 @@
 //! Nets of bodies that point connections join: their loops are redundant where they are flat.
 
-use crate::common::parse_with;
+use crate::common::{frames, parse_with};
 use quasistep_math::Vec3;
 use quasistep_record::Frame;
 use quasistep_scene::Scene;
@@ -38,12 +38,6 @@ constraints:
         }
     }
     text
-}
-
-fn frames(scene: &Scene) -> Vec<Frame> {
-    let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
-    assert_eq!(outcome.stopped, None);
-    outcome.recording.frames
 }
 
 /// Largest distance between two points that the net joins, in multiples of its pitch.

@@ -1,6 +1,6 @@
 //! Surfaces that move: belts, rollers and turntables carry what lies on them and stay in place.
 
-use crate::common::parse_with;
+use crate::common::{parse, parse_with};
 use quasistep::{DerivativeError, Mode, StepInput};
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
@@ -20,10 +20,6 @@ models:
 commands:
   - {joint: belt.travel, expr: \"0.2*t\"}
 ";
-
-fn parse(text: &str, changes: &[(&str, &str)]) -> Scene {
-    parse_with(text, changes).unwrap_or_else(|e| panic!("{changes:?}: {e}"))
-}
 
 /// The last frame of a run.
 #[track_caller]

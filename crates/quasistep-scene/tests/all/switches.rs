@@ -1,6 +1,6 @@
 //! Constraints with a switch: what is attached is carried, what is released falls.
 
-use crate::common::{Folder, complaint, parse_with};
+use crate::common::{Folder, complaint, everywhere, frames, parse, parse_with, place};
 use quasistep::{
     Attached, BatchInput, Derivatives, InputChange, Mode, OutputChange, RunDerivatives, State,
     StepError, StepInput, Tally, Turn,
@@ -8,35 +8,6 @@ use quasistep::{
 use quasistep_record::Frame;
 use quasistep_scene::{RunOptions, Scene};
 use std::ops::ControlFlow;
-
-/// Every law, kind of motion and step size.
-fn everywhere() -> Vec<[(&'static str, &'static str); 3]> {
-    let mut all = Vec::new();
-    for law in ["exact", "convex"] {
-        for motion in ["quasi_static", "dynamic"] {
-            for size in ["0.1", "0.01", "0.001"] {
-                all.push([("step.friction", law), ("step.motion", motion), ("step.size", size)]);
-            }
-        }
-    }
-    all
-}
-
-fn parse(text: &str, changes: &[(&str, &str)]) -> Scene {
-    parse_with(text, changes).unwrap_or_else(|e| panic!("{changes:?}: {e}"))
-}
-
-#[track_caller]
-fn frames(scene: &Scene) -> Vec<Frame> {
-    let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
-    assert_eq!(outcome.stopped, None);
-    outcome.recording.frames
-}
-
-fn place(scene: &Scene, frame: &Frame, body: &str) -> [f64; 3] {
-    let index = scene.system.model().body_by_name(body).expect("the body exists");
-    frame.X_WB[index].translation.to_array()
-}
 
 fn at(frames: &[Frame], t: f64) -> &Frame {
     frames.iter().find(|frame| frame.t > t - 1e-9).expect("the run goes on until then")

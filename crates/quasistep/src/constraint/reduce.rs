@@ -34,7 +34,8 @@ const ERRORS: f64 = 10.0;
 const MOST_LOST: f64 = 0.01;
 
 /// Largest error that a motion may cause at a constraint, as a share of the longest lever arm of its
-/// group, for bodies that are small compared with `max_overlap`.
+/// group, for bodies that are small compared with `max_overlap`. With 0.1 a net of 0.3 mm pitch is
+/// told to take smaller steps; with 1 it tears by more than its pitch.
 const MOST_TORN: f64 = 0.3;
 
 /// Halvings in the search for the place at which a motion tears a constraint.

@@ -2,7 +2,9 @@
 
 pub mod differences;
 
+use quasistep_record::Frame;
 use quasistep_scene::{Scene, SceneError};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,6 +12,38 @@ pub fn parse_with(text: &str, changes: &[(&str, &str)]) -> Result<Scene, SceneEr
     let changes: Vec<(String, String)> =
         changes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     Scene::parse(text, "scene.yml", "scene", Path::new("."), &changes)
+}
+
+/// Every law, kind of motion and step size, as changes of a scene.
+pub fn everywhere() -> Vec<[(&'static str, &'static str); 3]> {
+    let mut all = Vec::new();
+    for law in ["exact", "convex"] {
+        for motion in ["quasi_static", "dynamic"] {
+            for size in ["0.1", "0.01", "0.001"] {
+                all.push([("step.friction", law), ("step.motion", motion), ("step.size", size)]);
+            }
+        }
+    }
+    all
+}
+
+#[track_caller]
+pub fn parse(text: &str, changes: &[(&str, &str)]) -> Scene {
+    parse_with(text, changes).unwrap_or_else(|e| panic!("{changes:?}: {e}\n{text}"))
+}
+
+/// All frames of a run that goes on to its end.
+#[track_caller]
+pub fn frames(scene: &Scene) -> Vec<Frame> {
+    let outcome = scene.run(None, &mut |_| ControlFlow::Continue(()));
+    assert_eq!(outcome.stopped, None);
+    outcome.recording.frames
+}
+
+/// Position of a body's origin, in m.
+pub fn place(scene: &Scene, frame: &Frame, body: &str) -> [f64; 3] {
+    let index = scene.system.model().body_by_name(body).expect("the body exists");
+    frame.X_WB[index].translation.to_array()
 }
 
 #[track_caller]
