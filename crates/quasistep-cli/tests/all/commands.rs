@@ -289,7 +289,7 @@ fn strict_refuses_what_stands_in() {
     let (text, _) = text.split_once("facts:").unwrap();
     let file = out.0.join("scene.yml");
     for (fallback, code) in [("undecided", 1), ("convex", 0)] {
-        let step = format!("step: {{work_limit: 4.0e5, fallback: {fallback}, ");
+        let step = format!("step: {{work_limit: 1.5e6, fallback: {fallback}, ");
         std::fs::write(&file, text.replace("step: {", &step)).unwrap();
         let run = ["run", file.to_str().unwrap(), "--strict", "-o", out.text()];
         let (said, errors) = ends(&quasistep(&run), code);
