@@ -228,8 +228,8 @@ fn replay(
         check_limits(system, step, &state.q, verdict);
         let planned = &claim.q[(step + 1) * state.q.len()..(step + 2) * state.q.len()];
         system.model().difference(planned, &state.q, &mut off);
-        let by = off.iter().fold(0.0_f64, |most, d| most.max(d.abs()));
-        verdict.difference = verdict.difference.max(by);
+        let by = off.iter().fold(0.0_f64, |most, d| larger(most, d.abs()));
+        verdict.difference = larger(verdict.difference, by);
         if !(by <= SAME) {
             verdict.refusals.push(Refusal::States { step, by });
             return;
@@ -259,18 +259,23 @@ fn check_goal(system: &System, goal: &Goal, index: usize, q: &[f64], verdict: &m
                 let (angle, distance) = apart(&X_WF, &target.X_WG, target.counts);
                 verdict.errors[0] = verdict.errors[0].max(angle);
                 verdict.errors[1] = verdict.errors[1].max(distance);
-                share = share.max(angle / target.angle).max(distance / target.distance);
+                share = larger(larger(share, angle / target.angle), distance / target.distance);
             }
             Target::Joint(target) => {
                 let error = (q[target.coordinate] - target.value).abs();
                 verdict.errors[2] = verdict.errors[2].max(error);
-                share = share.max(error / target.tolerance);
+                share = larger(share, error / target.tolerance);
             }
         }
     }
     if !(share <= 1.0) {
         verdict.refusals.push(Refusal::Missed { goal: index, share });
     }
+}
+
+/// The larger of two numbers; NaN if one of them is, so that it is refused.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a > b { a } else { b }
 }
 
 /// Angle (rad) and distance (m) between two poses, by the components that count.

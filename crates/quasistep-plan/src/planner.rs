@@ -188,8 +188,7 @@ pub fn plan(
         plan.errors.push(goal.error(system, &from.state.q));
         // the horizon moves on
         u.copy_within(n_u.., 0);
-        let last = u.len() - n_u;
-        u.copy_within(last - n_u..last, last);
+        // the last command stays
     }
     plan.cut(best_at, n_u, start.q.len());
     Ok(plan)

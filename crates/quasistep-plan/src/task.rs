@@ -104,6 +104,14 @@ impl Task {
                 for (what, value) in tolerances {
                     positive(format!("{what} of goal {k}"), value)?;
                 }
+                let place = match target {
+                    Target::Pose(pose) => pose.X_WG.translation.to_array().to_vec(),
+                    Target::Joint(joint) => vec![joint.value],
+                };
+                if let Some(value) = place.into_iter().find(|value| !value.is_finite()) {
+                    let (what, rule) = (format!("a value of goal {k}"), "finite");
+                    return Err(TaskError::Number { what, value, rule });
+                }
             }
         }
         for (what, got) in

@@ -48,6 +48,10 @@ fn a_plan_is_refused_for_what_is_wrong_with_it() {
     let n = other.q.len();
     other.q[n - state.q.len() + 2] += 1e-3;
     assert!(matches!(first(&other, &task), Some(Refusal::States { .. })));
+    // states that are no numbers
+    let mut other = made.clone();
+    other.q[n - 1] = f64::NAN;
+    assert!(matches!(first(&other, &task), Some(Refusal::States { by, .. }) if by.is_nan()));
     // commands that go less far
     let mut other = made.clone();
     other.commands.iter_mut().for_each(|u| *u *= 0.8);

@@ -108,8 +108,35 @@ fn tasks_are_checked_first() {
     bad.commands[0] = [0.0, 1.0];
     let why = of(&bad).unwrap_err();
     assert_eq!(why, "command `finger.x` starts at -0.12, outside of its bounds 0 to 1");
+    let mut bad = good.clone();
+    let quasistep_plan::Target::Pose(pose) = &mut bad.goals[0].targets[0] else { panic!() };
+    pose.X_WG.translation.x = f64::NAN;
+    assert_eq!(of(&bad).unwrap_err(), "a value of goal 0 is NaN; it must be finite");
     let bad = quasistep_plan::Task { goals: Vec::new(), ..good.clone() };
     assert_eq!(of(&bad).unwrap_err(), TaskError::Empty(0).to_string());
     let bad = quasistep_plan::Task { rates: vec![1.0], ..good };
     assert_eq!(of(&bad).unwrap_err(), "rates has 1 entries; this system has 2 commands");
+}
+
+/// A horizon of a single step is the shortest that planners take.
+#[test]
+fn a_horizon_may_be_one_step() {
+    let scene = pusher();
+    let (state, before) = start(&scene);
+    let system = &scene.system;
+    let target =
+        quasistep_plan::JointTarget { coordinate: 1, dof: 1, value: 0.08, tolerance: 0.005 };
+    let goal = Goal { targets: vec![quasistep_plan::Target::Joint(target)] };
+    let task = task(system, vec![goal]);
+    for mut planner in planners() {
+        match &mut planner {
+            Planner::Local(settings) => settings.horizon = 1,
+            Planner::Sampling(settings) => settings.horizon = 1,
+        }
+        let look = &mut |_: &_| ControlFlow::Continue(());
+        let limits = Limits::default();
+        let start = (&state, &before[..]);
+        let ours = plan(system, &scene.params, start, &task, &planner, &limits, look).unwrap();
+        assert_eq!(ours.status, PlanEnd::Reached, "{planner:?}");
+    }
 }
