@@ -13,7 +13,7 @@ from .kinematics import frame_argument
 from .rollouts import RolloutSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import ArrayLike, NDArray
@@ -87,7 +87,8 @@ class GoalPlan(NamedTuple):
     solved : bool
         Whether the check finds that the plan reaches all goals and keeps all bounds.
     status : str
-        How the search ended: ``"reached"``, ``"stalled"``, ``"steps"``, ``"stopped"``, or ``"failed: …"``.
+        How the search ended: ``"reached"``, ``"stalled"``, ``"steps"``, ``"time"``, ``"stopped"``, or
+        ``"failed: …"``.
     u : ndarray, shape (T, n_u)
         Commands at the ends of the steps. Without a solution they lead as near to the goal as was found.
     q : ndarray, shape (T + 1, n_q)
@@ -138,6 +139,7 @@ class PlanningSystem(RolloutSystem):
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
         rates: ArrayLike = np.inf,
+        states: Mapping[str, tuple[float, float]] | None = None,
         region: float = 0.05,
         horizon: int = 10,
         kappa: Sequence[float] = (1e-2, 1e-3, 1e-4),
@@ -148,6 +150,8 @@ class PlanningSystem(RolloutSystem):
         at_end: float = 100.0,
         steps: int = 100,
         patience: int = 10,
+        attempts: int = 30,
+        time: float = np.inf,
         seed: int = 0,
         h: float | None = None,
         params: StepParams | None = None,
@@ -195,8 +199,16 @@ class PlanningSystem(RolloutSystem):
             Cost of a change of a command by ``region`` in a step. An error at its tolerance costs 1/2.
         at_end : float
             Weight of the error at the end of the horizon; that of the other states is 1.
+        states : mapping, optional
+            Bounds of coordinates by name, in m or rad, at the ends of all steps.
         steps, patience : int
-            The search ends after so many steps, or so many without progress.
+            An attempt ends after so many steps, or so many without progress.
+        attempts : int
+            Number of attempts. The first has the settings given here; the others start anywhere along the best plan
+            so far, with other horizons, regions, kappas and seeds.
+        time : float
+            Time after which the search ends, in s, with the best plan so far. Without it a search ends at the same
+            plan on every machine.
         seed : int
             Of random changes.
         h, params
@@ -227,11 +239,12 @@ class PlanningSystem(RolloutSystem):
         """
         if planner not in _PLANNERS:
             raise ValueError(f"planner is {planner!r}; give one of {', '.join(map(repr, _PLANNERS))}")
-        for name, count in {"horizon": horizon, "rounds": rounds, "steps": steps, "patience": patience}.items():
+        for name, count in {"horizon": horizon, "rounds": rounds, "steps": steps, "patience": patience,
+                            "attempts": attempts}.items():
             if not count >= 1:
                 raise ValueError(f"{name} is {count}; it must be ≥ 1")
-        for name, size in {"region": region, "share": share, **{f"kappa[{i}]": k for i, k in enumerate(kappa)}}.items():
-            if not 0 < size < np.inf:
+        for name, size in {"region": region, "share": share, "time": time, **{f"kappa[{i}]": k for i, k in enumerate(kappa)}}.items():
+            if not (0 < size < np.inf or name == "time" and size == np.inf):
                 raise ValueError(f"{name} is {size}; it must be > 0")
         if samples is None:
             samples = 32 if planner == "local" else 96
@@ -246,8 +259,9 @@ class PlanningSystem(RolloutSystem):
         given = [_together(goals)] if isinstance(goals, PoseGoal | JointGoal) else [_together(at) for at in goals]
         data = _core.plan(
             self, start, before, given, (low, high, fast, effort, at_end),
+            [(name, (float(a), float(b))) for name, (a, b) in (states or {}).items()],
             (planner, horizon, [float(k) for k in kappa], region, samples, rounds, share, seed),
-            (steps, patience, checked_threads(threads)), h, params, progress,
+            (steps, patience, attempts, time, checked_threads(threads)), h, params, progress,
         )  # fmt: skip
         return GoalPlan(
             data["status"] == "reached" and not data["refusals"],

@@ -126,6 +126,7 @@ fn in_words(run: &PlannedRun) -> String {
         PlanEnd::Reached => refusals(&run.verdict),
         PlanEnd::Stalled => format!("not solved: no progress after {steps}; {missing}"),
         PlanEnd::Steps => format!("not solved in {steps}; {missing}; give more `limits.steps`"),
+        PlanEnd::Time => format!("out of time (`limits.time`) after {steps}; {missing}"),
         PlanEnd::Stopped => format!("stopped; {missing}"),
         PlanEnd::Failed(why) => format!("not solved: {why}; {missing}"),
         _ => format!("not solved; {missing}"),

@@ -5,6 +5,8 @@
 //! s.t. dq_{k+1} = A_k dq_k + B_k du_k,   |du_k| ≤ region,   lower ≤ u_k + du_k ≤ upper,   |change of u| ≤ rate h
 //! ```
 //!
+//! and, to first order, `lower ≤ q_i + (G_k du)_i ≤ upper` for bounds of coordinates.
+//!
 //! States are eliminated: `dq_k = G_k du`, so the variables are the changes of the commands alone.
 
 use crate::task::Task;
@@ -20,6 +22,8 @@ pub struct Along<'a> {
     pub by_u: &'a [f64],
     /// Errors after each step and their Jacobians, `m` and `m × n_v`.
     pub errors: &'a [(Vec<f64>, Vec<f64>)],
+    /// Configurations after each step, `T × n_q`.
+    pub q: &'a [f64],
 }
 
 /// Bounds of the changes of commands.
@@ -45,6 +49,7 @@ pub struct Horizon {
     G: Vec<f64>,
     next: Vec<f64>,
     S: Vec<f64>,
+    columns: Vec<u32>,
     solver: QpSolver,
     solution: Solution,
     working: Vec<u32>,
@@ -59,9 +64,9 @@ impl Horizon {
             all.clear();
             all.resize(size, 0.0);
         }
-        self.add_errors(along, n, within.task.at_end);
-        self.add_effort(within);
         self.bound(within);
+        self.add_errors(along, n, within.task);
+        self.add_effort(within);
         let Self { P, c, A, b, solver, solution, working, .. } = self;
         let qp = Qp { n, P, c, A, b, saturations: &[] };
         solver.solve(&qp, working, &Settings::default(), solution);
@@ -72,11 +77,13 @@ impl Horizon {
         Some(&solution.x)
     }
 
-    fn add_errors(&mut self, along: &Along<'_>, n: usize, at_end: f64) {
-        let &Along { n_v, by_q, by_u, errors } = along;
+    fn add_errors(&mut self, along: &Along<'_>, n: usize, task: &Task) {
+        let &Along { n_v, by_q, by_u, errors, q } = along;
         let steps = errors.len();
-        let n_u = n / steps;
-        let Self { P, c, G, next, S, .. } = self;
+        let (n_u, n_q) = (n / steps, q.len() / steps);
+        let Self { P, c, A: rows, b, G, next, S, columns, .. } = self;
+        columns.clear();
+        columns.extend(0..n as u32);
         G.clear();
         G.resize(n_v * n, 0.0);
         for (k, (e, J)) in errors.iter().enumerate() {
@@ -95,8 +102,21 @@ impl Horizon {
                 row[known..known + n_u].copy_from_slice(&B[i * n_u..(i + 1) * n_u]);
             }
             std::mem::swap(G, next);
-            let weight = if k + 1 == steps { at_end } else { 1.0 };
+            let weight = if k + 1 == steps { task.at_end } else { 1.0 };
             let used = known + n_u;
+            for bound in &task.states {
+                let (value, [lower, upper]) = (q[k * n_q + bound.coordinate], bound.within);
+                let row = &G[bound.dof * n..bound.dof * n + used];
+                for (sign, room) in [(1.0, value - lower), (-1.0, upper - value)] {
+                    if room.is_finite() {
+                        S.clear();
+                        S.extend(row.iter().map(|g| sign * g));
+                        rows.push(&columns[..used], S);
+                        // a state outside of its bounds may stay there
+                        b.push(-room.max(0.0));
+                    }
+                }
+            }
             for (i, e) in e.iter().enumerate() {
                 S.clear();
                 S.resize(used, 0.0);

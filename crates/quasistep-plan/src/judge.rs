@@ -2,6 +2,7 @@
 //! what comes of them. It shares no code with the planners.
 
 use crate::goal::{Goal, Target};
+use crate::task::StateBound;
 use quasistep::{State, StepError, StepInput, StepParams, System};
 use quasistep_math::Pose;
 
@@ -22,6 +23,8 @@ pub struct Claim<'a> {
     pub bounds: &'a [[f64; 2]],
     /// Largest rate of every command, in m/s or rad/s.
     pub rates: &'a [f64],
+    /// Bounds of coordinates.
+    pub states: &'a [StateBound],
 }
 
 /// What the check found.
@@ -80,6 +83,16 @@ pub enum Refusal {
         step: usize,
         /// Excess, in m or rad.
         by: f64,
+    },
+    /// A coordinate leaves its bounds.
+    #[error("coordinate `{name}` is {value} in step {step}, outside of its bounds")]
+    State {
+        /// Name of the coordinate.
+        name: String,
+        /// Index of the step.
+        step: usize,
+        /// Value, in m or rad.
+        value: f64,
     },
     /// Bodies overlap.
     #[error("bodies overlap by {by} m in step {step}")]
@@ -226,6 +239,14 @@ fn replay(
             }
         }
         check_limits(system, step, &state.q, verdict);
+        for bound in claim.states {
+            let (value, [lower, upper]) = (state.q[bound.coordinate], bound.within);
+            let room = SLACK * (1.0 + value.abs());
+            if !(lower - room <= value && value <= upper + room) {
+                let name = system.model().coordinate_names().swap_remove(bound.coordinate);
+                verdict.refusals.push(Refusal::State { name, step, value });
+            }
+        }
         let planned = &claim.q[(step + 1) * state.q.len()..(step + 2) * state.q.len()];
         system.model().difference(planned, &state.q, &mut off);
         let by = off.iter().fold(0.0_f64, |most, d| larger(most, d.abs()));

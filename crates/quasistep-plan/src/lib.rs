@@ -27,4 +27,4 @@ pub use judge::{Claim, Refusal, Verdict, check_plan};
 pub use local::LocalSettings;
 pub use planner::{Limits, Plan, PlanEnd, Planner, Progress, plan};
 pub use sampling::{Average, SamplingSettings};
-pub use task::{Task, TaskError};
+pub use task::{StateBound, Task, TaskError};

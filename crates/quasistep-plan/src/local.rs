@@ -138,7 +138,7 @@ impl Local {
             system.model().kinematics(q, kin);
             goal.linearise(system, (q, kin), e, J);
         }
-        let along = Along { n_v, by_q, by_u, errors };
+        let along = Along { n_v, by_q, by_u, errors, q };
         let (task, before, h) = (world.task, &from.before[..], world.params.time_step);
         let within = Within { task, u, before, h, region: settings.region };
         horizon.solve(&along, &within).map(<[f64]>::to_vec)

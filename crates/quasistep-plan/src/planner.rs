@@ -1,12 +1,15 @@
 //! The loop of all planners: improve the commands of the next steps, take one of them, repeat.
 
 use crate::goal::{Goal, GoalError};
+use crate::judge::Claim;
 use crate::local::{Local, LocalSettings};
+use crate::random::Random;
 use crate::rollout::{From, World};
 use crate::sampling::{Sampling, SamplingSettings};
 use crate::task::{Task, TaskError};
 use quasistep::{State, StepError, StepInput, StepParams, System, Workspace};
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 /// Which planner, and its settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,15 +27,50 @@ impl Planner {
             Self::Sampling(settings) => settings.horizon,
         }
     }
+
+    fn seed(&self) -> u64 {
+        match self {
+            Self::Local(settings) => settings.seed,
+            Self::Sampling(settings) => settings.seed,
+        }
+    }
+
+    /// The same planner with other numbers, for another attempt.
+    fn varied(&self, random: &mut Random) -> Self {
+        let mut factor = |most: f64| most.powf(2.0 * random.unit() - 1.0);
+        let horizon = |steps: usize, factor: f64| ((steps as f64 * factor).round() as usize).max(1);
+        let mut planner = self.clone();
+        match &mut planner {
+            Self::Local(own) => {
+                own.horizon = horizon(own.horizon, factor(2.0));
+                own.region *= factor(2.0);
+                let of_kappa = factor(10.0);
+                own.kappa.iter_mut().for_each(|kappa| *kappa *= of_kappa);
+                own.seed = random.next();
+            }
+            Self::Sampling(own) => {
+                own.horizon = horizon(own.horizon, factor(2.0));
+                own.deviation *= factor(2.0);
+                own.seed = random.next();
+            }
+        }
+        planner
+    }
 }
 
 /// When a search ends without its goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Largest number of steps of a plan, ≥ 1.
     pub steps: usize,
-    /// Number of steps without progress after which the search ends, ≥ 1.
+    /// Number of steps without progress after which an attempt ends, ≥ 1.
     pub patience: usize,
+    /// Number of attempts, ≥ 1. The first starts at the start with the numbers of the planner;
+    /// the others start anywhere along the best plan so far, with other numbers.
+    pub attempts: usize,
+    /// Time after which the search ends, in s, may be infinite. Other limits end searches at the same
+    /// plan on every machine.
+    pub time: f64,
     /// Number of steps in which each step of the plan is taken, ≥ 1: planners predict with large
     /// steps, and see what smaller ones make of it.
     pub divisions: usize,
@@ -42,7 +80,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 100, patience: 10, divisions: 10, threads: 1 }
+        Self {
+            steps: 100,
+            patience: 10,
+            attempts: 30,
+            time: f64::INFINITY,
+            divisions: 10,
+            threads: 1,
+        }
     }
 }
 
@@ -69,10 +114,13 @@ pub struct Plan {
 pub enum PlanEnd {
     /// All goals were reached.
     Reached,
-    /// No progress for [`Limits::patience`] steps. The plan ends where it is nearest to the goal.
+    /// No progress for [`Limits::patience`] steps in any attempt. The plan ends where it is nearest to
+    /// the goal.
     Stalled,
     /// The largest number of steps was taken.
     Steps,
+    /// The search took [`Limits::time`].
+    Time,
     /// The caller stopped the search.
     Stopped,
     /// A step of the plan has no answer.
@@ -82,12 +130,30 @@ pub enum PlanEnd {
 /// State of a search, for the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Number of steps taken.
+    /// Index of the attempt.
+    pub attempt: usize,
+    /// Number of steps taken in it.
     pub steps: usize,
     /// Index of the goal that is tried.
     pub goal: usize,
     /// Its error.
     pub error: GoalError,
+}
+
+impl Plan {
+    /// What this plan claims to do for a task, to be checked; `before` is the command at the start.
+    pub fn claim<'a>(&'a self, task: &'a Task, before: &'a [f64]) -> Claim<'a> {
+        Claim {
+            goals: &task.goals,
+            reached: &self.reached,
+            before,
+            commands: &self.commands,
+            q: &self.q,
+            bounds: &task.commands,
+            rates: &task.rates,
+            states: &task.states,
+        }
+    }
 }
 
 /// Work limit of a step in a search, in multiply-adds: some milliseconds.
@@ -102,6 +168,13 @@ enum Memory {
 }
 
 impl Memory {
+    fn new(world: &World<'_>, planner: Planner) -> Self {
+        match planner {
+            Planner::Local(settings) => Self::Local(Box::new(Local::new(world, settings))),
+            Planner::Sampling(settings) => Self::Sampling(Sampling::new(settings)),
+        }
+    }
+
     fn improve(&mut self, world: &World<'_>, from: &From, goal: &Goal, u: &mut [f64]) -> f64 {
         match self {
             Self::Local(own) => own.improve(world, from, goal, u),
@@ -127,101 +200,168 @@ pub fn plan(
     look: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Plan, TaskError> {
     task.check(system, before, params)?;
+    for bound in &task.states {
+        let value = start.q[bound.coordinate];
+        if !(bound.excess(&start.q) <= 1e-9 * (1.0 + value.abs())) {
+            let name = system.model().coordinate_names().swap_remove(bound.coordinate);
+            let (what, rule) = (format!("`{name}` at the start"), "within its bounds");
+            return Err(TaskError::Number { what, value, rule });
+        }
+    }
     // a step that is so hard to compute is not worth it
     let limited = StepParams { work_limit: params.work_limit.min(WORK), ..params.clone() };
-    let params = &limited;
-    let world = World { system, params, task, threads: limits.threads };
-    let mut memory = match planner {
-        Planner::Local(settings) => Memory::Local(Box::new(Local::new(&world, settings.clone()))),
-        Planner::Sampling(settings) => Memory::Sampling(Sampling::new(settings.clone())),
-    };
-    let mut work = system.create_workspace();
-    let mut from = From { state: start.clone(), warm: work.warm_start(), before: before.to_vec() };
-    let n_u = before.len();
-    let mut u = before.repeat(planner.horizon());
-    let mut plan = Plan {
-        status: PlanEnd::Steps,
-        time_step: params.time_step,
-        commands: Vec::new(),
-        q: start.q.clone(),
-        reached: Vec::new(),
+    let world = World { system, params: &limited, task, threads: limits.threads };
+    let work = system.create_workspace();
+    let root = From { state: start.clone(), warm: work.warm_start(), before: before.to_vec() };
+    let end = Duration::try_from_secs_f64(limits.time).ok().map(|time| Instant::now() + time);
+    let mut search = Search { world, limits, end, work, look };
+    let mut random = Random::new(planner.seed());
+    let mut best = Path {
         errors: vec![task.goals[0].error(system, &start.q)],
+        nodes: vec![root],
+        reached: Vec::new(),
     };
-    // least error of the present goal, and the step that had it
-    let (mut best, mut best_at) = (plan.errors[0].share, 0);
-    loop {
-        let steps = plan.errors.len() - 1;
-        let goal = &task.goals[plan.reached.len()];
-        let error = goal.error(system, &from.state.q);
-        if error.share < best * (1.0 - PROGRESS) {
-            (best, best_at) = (error.share, steps);
+    let mut status = PlanEnd::Stalled;
+    for attempt in 0..limits.attempts.max(1) {
+        let (planner, first) = if attempt == 0 {
+            (planner.clone(), 0)
+        } else {
+            (planner.varied(&mut random), best.pick(&mut random))
+        };
+        let (path, end) = search.attempt(attempt, planner, best.up_to(first));
+        let ends = matches!(end, PlanEnd::Reached | PlanEnd::Time | PlanEnd::Stopped);
+        if attempt == 0 || path.is_better(&best) || end == PlanEnd::Reached {
+            (best, status) = (path, end);
+        } else if ends {
+            status = end;
         }
-        if error.share <= 1.0 {
-            plan.reached.push(steps);
-            let Some(next) = task.goals.get(plan.reached.len()) else {
-                plan.status = PlanEnd::Reached;
-                return Ok(plan);
-            };
-            (best, best_at) = (next.error(system, &from.state.q).share, steps);
-            continue;
-        }
-        let progress = Progress { steps, goal: plan.reached.len(), error };
-        if look(&progress).is_break() {
-            plan.status = PlanEnd::Stopped;
+        if ends {
             break;
         }
-        if steps - best_at >= limits.patience {
-            plan.status = PlanEnd::Stalled;
-            break;
-        }
-        if steps == limits.steps {
-            break;
-        }
-        memory.improve(&world, &from, goal, &mut u);
-        if let Err(why) = take(system, params, limits.divisions, &mut from, &u[..n_u], &mut work) {
-            plan.status = PlanEnd::Failed(why);
-            break;
-        }
-        from.before.copy_from_slice(&u[..n_u]);
-        plan.commands.extend_from_slice(&u[..n_u]);
-        plan.q.extend_from_slice(&from.state.q);
-        plan.errors.push(goal.error(system, &from.state.q));
-        // the horizon moves on
-        u.copy_within(n_u.., 0);
-        // the last command stays
     }
-    plan.cut(best_at, n_u, start.q.len());
-    Ok(plan)
+    Ok(best.plan(status, params.time_step))
 }
 
-/// Takes a step of a plan in several smaller ones, commands on straight lines.
-fn take(
-    system: &System,
-    params: &StepParams,
-    divisions: usize,
-    from: &mut From,
-    u: &[f64],
-    work: &mut Workspace,
-) -> Result<(), StepError> {
-    let time_step = params.time_step / divisions as f64;
-    let params = StepParams { time_step, ..params.clone() };
-    let mut input = StepInput::default();
-    for k in 1..=divisions {
-        let share = k as f64 / divisions as f64;
-        let on_line = |(last, u): (&f64, &f64)| last + share * (u - last);
-        input.q_cmd.clear();
-        input.q_cmd.extend(from.before.iter().zip(u).map(on_line));
-        system.step_with(&mut from.state, &input, &params, work)?;
-    }
-    from.warm = work.warm_start();
-    Ok(())
+/// What all attempts of a search share.
+struct Search<'a> {
+    world: World<'a>,
+    limits: &'a Limits,
+    end: Option<Instant>,
+    work: Workspace,
+    look: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
 }
 
-impl Plan {
-    /// Keeps the first `steps` steps: those up to where the plan is nearest to its goal.
-    fn cut(&mut self, steps: usize, n_u: usize, n_q: usize) {
-        self.commands.truncate(steps * n_u);
-        self.q.truncate((steps + 1) * n_q);
-        self.errors.truncate(steps + 1);
+/// Steps of a plan, from the start on.
+struct Path {
+    /// States, each with the command that led to it.
+    nodes: Vec<From>,
+    /// Error of the last goal reached or tried, at each state.
+    errors: Vec<GoalError>,
+    /// Index of the state that reached each goal in turn.
+    reached: Vec<usize>,
+}
+
+impl Search<'_> {
+    /// Goes on from the end of a path, up to the goals or until nothing helps. Returns the path up to
+    /// where it is nearest to its goal.
+    fn attempt(&mut self, attempt: usize, planner: Planner, mut path: Path) -> (Path, PlanEnd) {
+        let World { system, task, .. } = self.world;
+        let horizon = planner.horizon();
+        let mut memory = Memory::new(&self.world, planner);
+        let mut from = path.nodes[path.nodes.len() - 1].clone();
+        let n_u = from.before.len();
+        let mut u = from.before.repeat(horizon);
+        // least error of the present goal, and the state that had it
+        let (mut best, mut best_at) = (f64::INFINITY, path.nodes.len() - 1);
+        let end = loop {
+            let steps = path.nodes.len() - 1;
+            let goal = &task.goals[path.reached.len()];
+            let error = goal.error(system, &from.state.q);
+            path.errors[steps] = error;
+            if error.share < best * (1.0 - PROGRESS) {
+                (best, best_at) = (error.share, steps);
+            }
+            if error.share <= 1.0 {
+                path.reached.push(steps);
+                if path.reached.len() == task.goals.len() {
+                    return (path, PlanEnd::Reached);
+                }
+                (best, best_at) = (f64::INFINITY, steps);
+                continue;
+            }
+            let progress = Progress { attempt, steps, goal: path.reached.len(), error };
+            if (self.look)(&progress).is_break() {
+                break PlanEnd::Stopped;
+            }
+            if self.end.is_some_and(|end| Instant::now() >= end) {
+                break PlanEnd::Time;
+            }
+            if steps - best_at >= self.limits.patience {
+                break PlanEnd::Stalled;
+            }
+            if steps == self.limits.steps {
+                break PlanEnd::Steps;
+            }
+            memory.improve(&self.world, &from, goal, &mut u);
+            if let Err(why) = self.take(&mut from, &u[..n_u]) {
+                break PlanEnd::Failed(why);
+            }
+            path.nodes.push(from.clone());
+            path.errors.push(error);
+            // the horizon moves on; the last command stays
+            u.copy_within(n_u.., 0);
+        };
+        (path.up_to(best_at), end)
+    }
+
+    /// Takes a step of a plan in several smaller ones, commands on straight lines.
+    fn take(&mut self, from: &mut From, u: &[f64]) -> Result<(), StepError> {
+        let Self { world, limits, work, .. } = self;
+        let time_step = world.params.time_step / limits.divisions as f64;
+        let params = StepParams { time_step, ..world.params.clone() };
+        let mut input = StepInput::default();
+        work.start_from(Some(&from.warm));
+        for k in 1..=limits.divisions {
+            let share = k as f64 / limits.divisions as f64;
+            let on_line = |(last, u): (&f64, &f64)| last + share * (u - last);
+            input.q_cmd.clear();
+            input.q_cmd.extend(from.before.iter().zip(u).map(on_line));
+            world.system.step_with(&mut from.state, &input, &params, work)?;
+        }
+        from.warm = work.warm_start();
+        from.before.copy_from_slice(u);
+        Ok(())
+    }
+}
+
+impl Path {
+    /// The first states, up to one with its index.
+    fn up_to(&self, last: usize) -> Self {
+        Self {
+            nodes: self.nodes[..=last].to_vec(),
+            errors: self.errors[..=last].to_vec(),
+            reached: self.reached.iter().copied().filter(|at| *at <= last).collect(),
+        }
+    }
+
+    /// A state from which to try again: the start, or any.
+    fn pick(&self, random: &mut Random) -> usize {
+        if random.unit() < 0.5 { 0 } else { (random.unit() * self.nodes.len() as f64) as usize }
+    }
+
+    fn is_better(&self, other: &Self) -> bool {
+        let rank = |path: &Self| (path.reached.len(), -path.errors[path.errors.len() - 1].share);
+        rank(self) > rank(other)
+    }
+
+    fn plan(&self, status: PlanEnd, time_step: f64) -> Plan {
+        Plan {
+            status,
+            time_step,
+            commands: self.nodes[1..].iter().flat_map(|node| node.before.iter().copied()).collect(),
+            q: self.nodes.iter().flat_map(|node| node.state.q.iter().copied()).collect(),
+            reached: self.reached.clone(),
+            errors: self.errors.clone(),
+        }
     }
 }

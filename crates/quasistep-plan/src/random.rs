@@ -20,8 +20,8 @@ impl Random {
         Self { state: [next(), next(), next(), next()], spare: None }
     }
 
-    /// A number from 0 to 1, 1 excluded.
-    pub fn unit(&mut self) -> f64 {
+    /// Any number of 64 bits.
+    pub fn next(&mut self) -> u64 {
         let s = &mut self.state;
         let out = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
         let t = s[1] << 17;
@@ -31,7 +31,12 @@ impl Random {
         s[0] ^= s[3];
         s[2] ^= t;
         s[3] = s[3].rotate_left(45);
-        (out >> 11) as f64 / (1u64 << 53) as f64
+        out
+    }
+
+    /// A number from 0 to 1, 1 excluded.
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A normal number of mean 0 and deviation 1, by the polar method.

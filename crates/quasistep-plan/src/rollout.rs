@@ -66,6 +66,10 @@ impl World<'_> {
                 return f64::INFINITY;
             }
             let rows = &q[sample * steps * n_q..(sample + 1) * steps * n_q];
+            let leaves = |q: &[f64]| self.task.states.iter().any(|bound| bound.excess(q) > 0.0);
+            if rows.chunks_exact(n_q).any(leaves) {
+                return f64::INFINITY;
+            }
             let of_states: f64 = rows
                 .chunks_exact(n_q)
                 .enumerate()

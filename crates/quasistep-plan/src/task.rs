@@ -12,11 +12,32 @@ pub struct Task {
     pub commands: Vec<[f64; 2]>,
     /// Largest rate of every command, in m/s or rad/s, > 0, may be infinite.
     pub rates: Vec<f64>,
+    /// Bounds of coordinates, at the ends of all steps.
+    pub states: Vec<StateBound>,
     /// Cost of a change of a command by the largest region of a planner (m or rad) in a step. The
     /// cost of an error at its tolerance is 1/2.
     pub effort: f64,
     /// Weight of the error at the end of a horizon, if that of the other states is 1, > 0.
     pub at_end: f64,
+}
+
+/// Bounds of a coordinate of a joint without quaternion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StateBound {
+    /// Index of the coordinate.
+    pub coordinate: usize,
+    /// Index of its dof.
+    pub dof: usize,
+    /// Least and largest value, in m or rad.
+    pub within: [f64; 2],
+}
+
+impl StateBound {
+    /// How far a configuration is beyond the bounds, in m or rad; ≤ 0 within them.
+    pub fn excess(&self, q: &[f64]) -> f64 {
+        let (value, [lower, upper]) = (q[self.coordinate], self.within);
+        (lower - value).max(value - upper)
+    }
 }
 
 /// A task that cannot be planned.

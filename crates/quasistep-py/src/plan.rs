@@ -13,8 +13,8 @@ use pyo3::types::PyDict;
 use quasistep::State;
 use quasistep_math::{Pose, Quat};
 use quasistep_plan::{
-    Average, Claim, Goal, JointTarget, Limits, LocalSettings, PlanEnd, Planner, PoseTarget,
-    SamplingSettings, Target, Task, check_plan,
+    Average, Goal, JointTarget, Limits, LocalSettings, PlanEnd, Planner, PoseTarget,
+    SamplingSettings, StateBound, Target, Task, check_plan,
 };
 
 /// A target: a frame, its pose, and the components that count; or a coordinate and its value. Then
@@ -43,22 +43,26 @@ impl System {
                 Ok(Target::Pose(PoseTarget { frame, X_WG, counts, angle, distance }))
             }
             TargetArgument::Joint(name, value, tolerance) => {
-                let model = self.scene.system.model();
-                let names = model.coordinate_names();
-                let found = names.iter().position(|own| *own == name).and_then(|coordinate| {
-                    let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
-                    let dof = body.v.start + coordinate - body.q.start;
-                    (body.q.len() == body.v.len()).then_some((coordinate, dof))
-                });
-                let Some((coordinate, dof)) = found else {
-                    let why = format!(
-                        "no joint coordinate `{name}`; see system.coordinates (coordinates of quaternions are goals of poses)"
-                    );
-                    return Err(PyValueError::new_err(why));
-                };
+                let (coordinate, dof) = self.plain_coordinate(&name)?;
                 Ok(Target::Joint(JointTarget { coordinate, dof, value, tolerance }))
             }
         }
+    }
+
+    /// Index and dof of a coordinate of a joint without quaternion.
+    fn plain_coordinate(&self, name: &str) -> PyResult<(usize, usize)> {
+        let model = self.scene.system.model();
+        let names = model.coordinate_names();
+        let found = names.iter().position(|own| own == name).and_then(|coordinate| {
+            let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
+            let dof = body.v.start + coordinate - body.q.start;
+            (body.q.len() == body.v.len()).then_some((coordinate, dof))
+        });
+        found.ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "no joint coordinate `{name}`; see system.coordinates (coordinates of quaternions are goals of poses)"
+            ))
+        })
     }
 
     fn goals(&self, given: Vec<Vec<TargetArgument>>) -> PyResult<Vec<Goal>> {
@@ -72,10 +76,22 @@ impl System {
 
 /// Bounds (lower, upper), rates, effort and weight at the end of the horizon.
 type Costs<'py> = (Array<'py>, Array<'py>, Array<'py>, f64, f64);
+/// Bounds of coordinates by name.
+type States = Vec<(String, [f64; 2])>;
 
-fn task(goals: Vec<Goal>, (lower, upper, rates, effort, at_end): Costs<'_>) -> Task {
+fn task(
+    system: &System,
+    goals: Vec<Goal>,
+    (lower, upper, rates, effort, at_end): Costs<'_>,
+    states: States,
+) -> PyResult<Task> {
     let commands = flat(&lower).into_iter().zip(flat(&upper)).map(<[f64; 2]>::from).collect();
-    Task { goals, commands, rates: flat(&rates), effort, at_end }
+    let bound = |(name, within): (String, [f64; 2])| {
+        let (coordinate, dof) = system.plain_coordinate(&name)?;
+        Ok(StateBound { coordinate, dof, within })
+    };
+    let states = states.into_iter().map(bound).collect::<PyResult<_>>()?;
+    Ok(Task { goals, commands, rates: flat(&rates), states, effort, at_end })
 }
 
 /// Settings of a planner: name, horizon, kappa, region, samples, rounds, share, seed.
@@ -108,7 +124,7 @@ fn planner((name, horizon, kappa, region, samples, rounds, share, seed): Setting
 
 /// Searches for a plan, and checks it. Returns all results by name; arrays are flat.
 #[pyfunction]
-#[pyo3(signature = (system, q, u, goals, costs, settings, limits, h, params, progress))]
+#[pyo3(signature = (system, q, u, goals, costs, states, settings, limits, h, params, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn plan<'py>(
     py: Python<'py>,
@@ -117,19 +133,20 @@ pub fn plan<'py>(
     u: Array<'py>,
     goals: Vec<Vec<TargetArgument>>,
     costs: Costs<'py>,
+    states: States,
     settings: Settings,
-    limits: (usize, usize, Option<usize>),
+    limits: (usize, usize, usize, f64, Option<usize>),
     h: Option<f64>,
     params: Option<&StepParams>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = system.params_with(params, h);
     let world = &system.scene.system;
-    let task = task(system.goals(goals)?, costs);
+    let task = task(system, system.goals(goals)?, costs, states)?;
     let (state, before) = (State::at_rest(0.0, vector("q0", &q)?), vector("u0", &u)?);
-    let (steps, patience, threads) = limits;
+    let (steps, patience, attempts, time, threads) = limits;
     let threads = threads.unwrap_or_else(all_cores);
-    let limits = Limits { steps, patience, threads, ..Limits::default() };
+    let limits = Limits { steps, patience, attempts, time, threads, ..Limits::default() };
     let mut watch = Watch::new(progress, steps);
     let made = py.detach(|| {
         let mut look = |progress: &quasistep_plan::Progress| watch.look(progress.steps);
@@ -137,21 +154,13 @@ pub fn plan<'py>(
         quasistep_plan::plan(world, &params, start, &task, &planner(settings), &limits, &mut look)
     });
     let made = made.map_err(|e| PyValueError::new_err(e.to_string()))?;
-    let claim = Claim {
-        goals: &task.goals,
-        reached: &made.reached,
-        before: &before,
-        commands: &made.commands,
-        q: &made.q,
-        bounds: &task.commands,
-        rates: &task.rates,
-    };
-    let verdict = py.detach(|| check_plan(world, &params, &state, &claim));
+    let verdict = py.detach(|| check_plan(world, &params, &state, &made.claim(&task, &before)));
     let data = PyDict::new(py);
     let end = match &made.status {
         PlanEnd::Reached => "reached".to_owned(),
         PlanEnd::Stalled => "stalled".to_owned(),
         PlanEnd::Steps => "steps".to_owned(),
+        PlanEnd::Time => "time".to_owned(),
         PlanEnd::Stopped => "stopped".to_owned(),
         PlanEnd::Failed(why) => format!("failed: {why}"),
         other => format!("{other:?}"),

@@ -5,8 +5,8 @@
 
 use quasistep::{State, StepInput, StepParams};
 use quasistep_plan::{
-    Average, Claim, Goal, JointTarget, Limits, LocalSettings, Planner, PoseTarget,
-    SamplingSettings, Target, Task, check_plan,
+    Average, Goal, JointTarget, Limits, LocalSettings, Planner, PoseTarget, SamplingSettings,
+    StateBound, Target, Task, check_plan,
 };
 pub use quasistep_plan::{Plan, PlanEnd, Progress, TaskError, Verdict};
 use quasistep_record::Recording;
@@ -43,11 +43,13 @@ pub fn task(section: &PlanSection) -> Task {
             Target::Joint(JointTarget { coordinate, dof, value, tolerance })
         }
     };
+    let bound = |&(coordinate, dof, within): &_| StateBound { coordinate, dof, within };
     let goal = |targets: &Vec<PlanTarget>| Goal { targets: targets.iter().map(target).collect() };
     Task {
         goals: section.goals.iter().map(goal).collect(),
         commands: section.bounds.clone(),
         rates: section.rates.clone(),
+        states: section.states.iter().map(bound).collect(),
         effort: section.effort,
         at_end: section.at_end,
     }
@@ -90,8 +92,8 @@ pub fn run(
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<PlannedRun, TaskError> {
     let before = command_at_start(scene);
-    let (steps, patience) = (section.steps, section.patience);
-    let limits = Limits { steps, patience, divisions: DIVISIONS, threads };
+    let &PlanSection { steps, patience, attempts, time, .. } = section;
+    let limits = Limits { steps, patience, attempts, time, divisions: DIVISIONS, threads };
     let (task, start) = (task(section), State { time: 0.0, ..scene.start.clone() });
     let plan = quasistep_plan::plan(
         &scene.system,
@@ -110,17 +112,8 @@ pub fn run(
 /// Checks a plan of a scene.
 pub fn check(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
     let (task, before) = (task(section), command_at_start(scene));
-    let claim = Claim {
-        goals: &task.goals,
-        reached: &plan.reached,
-        before: &before,
-        commands: &plan.commands,
-        q: &plan.q,
-        bounds: &task.commands,
-        rates: &task.rates,
-    };
     let params = StepParams { time_step: plan.time_step, ..scene.params.clone() };
-    check_plan(&scene.system, &params, &scene.start, &claim)
+    check_plan(&scene.system, &params, &scene.start, &plan.claim(&task, &before))
 }
 
 /// Recording of the commands of a plan in steps of a tenth.

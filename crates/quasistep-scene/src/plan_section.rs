@@ -38,12 +38,18 @@ pub struct PlanSection {
     pub at_end: f64,
     /// Bounds of every command, in m or rad.
     pub bounds: Vec<[f64; 2]>,
+    /// Bounds of coordinates that are not commanded: index, dof, and least and largest value.
+    pub states: Vec<(usize, usize, [f64; 2])>,
     /// Largest rate of every command, in m/s or rad/s.
     pub rates: Vec<f64>,
     /// Largest number of steps.
     pub steps: usize,
-    /// Number of steps without progress after which the search ends.
+    /// Number of steps without progress after which an attempt ends.
     pub patience: usize,
+    /// Number of attempts.
+    pub attempts: usize,
+    /// Time after which the search ends, in s; infinite if it has none.
+    pub time: f64,
 }
 
 /// Kind of planner.
@@ -90,7 +96,7 @@ const KEYS: [&str; 14] = [
     "goals", "planner", "horizon", "kappa", "region", "samples", "rounds", "share", "seed",
     "effort", "at_end", "bounds", "rates", "limits",
 ];
-const LIMITS: [&str; 2] = ["steps", "patience"];
+const LIMITS: [&str; 4] = ["steps", "patience", "attempts", "time"];
 const TARGET: [&str; 9] =
     ["frame", "at", "pose", "counts", "angle", "distance", "joint", "value", "tolerance"];
 const COMPONENTS: [(&str, usize); 6] =
@@ -137,6 +143,8 @@ impl PlanSection {
         let local = planner == PlannerKind::Local;
         let samples = if local { 32 } else { 96 };
         let names = system.command_names();
+        let (bounds, states) = bounds(map.get("bounds"), &names, system)?;
+        let time = of_limits("time").map_or(Ok(f64::INFINITY), |at| at.positive("s"))?;
         Ok(Self {
             place: at.place(),
             goals: items.iter().map(together).collect::<Result<_, _>>()?,
@@ -149,10 +157,13 @@ impl PlanSection {
             seed: map.get("seed").map_or(Ok(0), |at| at.whole(0, u64::MAX >> 12))?,
             effort: positive("effort", "", 0.1)?,
             at_end: positive("at_end", "", 100.0)?,
-            bounds: bounds(map.get("bounds"), &names)?,
+            bounds,
+            states,
             rates: rates(map.get("rates"), &names)?,
             steps: whole(of_limits("steps"), 1, 100)?,
             patience: whole(of_limits("patience"), 1, 10)?,
+            attempts: whole(of_limits("attempts"), 1, 30)?,
+            time,
             planner,
         })
     }
@@ -169,7 +180,7 @@ impl PlanTarget {
             |key, unit, default| map.get(key).map_or(Ok(default), |at| at.positive(unit));
         if let Some(joint) = map.get("joint") {
             stray(&["frame", "at", "pose", "counts", "angle", "distance"], "joint")?;
-            let (coordinate, dof) = coordinate(joint, system)?;
+            let (coordinate, dof) = coordinate(joint.text()?, joint, system)?;
             let value = map.need("value")?.number("m or rad")?;
             let tolerance = positive("tolerance", "m or rad", 0.01)?;
             return Ok(Self::Joint { coordinate, dof, value, tolerance });
@@ -198,8 +209,8 @@ fn counts(map: &Map<'_>) -> Result<[bool; 6], SceneError> {
 }
 
 /// Coordinate and dof of a joint without a quaternion, by the coordinate's name.
-fn coordinate(at: &At<'_>, system: &System) -> Result<(usize, usize), SceneError> {
-    let (model, name) = (system.model(), at.text()?);
+fn coordinate(name: &str, at: &At<'_>, system: &System) -> Result<(usize, usize), SceneError> {
+    let model = system.model();
     let names = model.coordinate_names();
     let plain = |coordinate: usize| {
         let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
@@ -232,18 +243,28 @@ fn command(name: &str, names: &[String], at: &At<'_>) -> Result<usize, SceneErro
     })
 }
 
-/// Bounds of commands: a mapping of names to `[low, high]`; others are free.
-fn bounds(at: Option<&At<'_>>, names: &[String]) -> Result<Vec<[f64; 2]>, SceneError> {
+/// Bounds of commands and of other coordinates: a mapping of names to `[low, high]`; others are free.
+fn bounds(
+    at: Option<&At<'_>>,
+    names: &[String],
+    system: &System,
+) -> Result<(Vec<[f64; 2]>, Vec<(usize, usize, [f64; 2])>), SceneError> {
     let mut all = vec![[f64::NEG_INFINITY, f64::INFINITY]; names.len()];
-    let Some(at) = at else { return Ok(all) };
+    let mut states = Vec::new();
+    let Some(at) = at else { return Ok((all, states)) };
     for (name, value) in at.entries()? {
         let [low, high] = value.array::<2>("m or rad")?;
         if low > high {
             return Err(value.error(format!("[{low}, {high}] was seen; give [low, high]")));
         }
-        all[command(name, names, &value)?] = [low, high];
+        if let Some(command) = names.iter().position(|own| *own == name) {
+            all[command] = [low, high];
+        } else {
+            let (coordinate, dof) = coordinate(name, &value, system)?;
+            states.push((coordinate, dof, [low, high]));
+        }
     }
-    Ok(all)
+    Ok((all, states))
 }
 
 /// Rates of commands: one number for all, or a mapping of names to numbers; others are free.

@@ -2,7 +2,7 @@
 
 use crate::{moved, pusher, start, task};
 use quasistep_plan::{
-    Claim, Limits, LocalSettings, Plan, PlanEnd, Planner, Refusal, Task, check_plan, plan,
+    Limits, LocalSettings, Plan, PlanEnd, Planner, Refusal, Task, check_plan, plan,
 };
 use std::ops::ControlFlow;
 
@@ -24,16 +24,7 @@ fn a_plan_is_refused_for_what_is_wrong_with_it() {
             .unwrap();
     assert_eq!(made.status, PlanEnd::Reached, "{:?}", made.errors.last());
     let check = |plan: &Plan, task: &Task| {
-        let claim = Claim {
-            goals: &task.goals,
-            reached: &plan.reached,
-            before: &before,
-            commands: &plan.commands,
-            q: &plan.q,
-            bounds: &task.commands,
-            rates: &task.rates,
-        };
-        check_plan(system, &scene.params, &state, &claim)
+        check_plan(system, &scene.params, &state, &plan.claim(task, &before))
     };
     let verdict = check(&made, &task);
     assert!(verdict.holds(), "{verdict:?}");

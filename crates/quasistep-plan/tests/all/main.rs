@@ -46,7 +46,8 @@ fn moved(system: &System, q: &[f64], name: &str, (x, y, turn): (f64, f64, f64)) 
 /// A task within wide bounds.
 fn task(system: &System, goals: Vec<Goal>) -> Task {
     let n = system.n_cmd();
-    Task { goals, commands: vec![[-1.0, 1.0]; n], rates: vec![0.5; n], effort: 0.1, at_end: 100.0 }
+    let (commands, rates) = (vec![[-1.0, 1.0]; n], vec![0.5; n]);
+    Task { goals, commands, rates, effort: 0.1, at_end: 100.0, states: Vec::new() }
 }
 
 fn start(scene: &Scene) -> (State, Vec<f64>) {
