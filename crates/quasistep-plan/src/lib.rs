@@ -10,11 +10,15 @@
 //! the number of threads.
 #![allow(non_snake_case)] // letters of the literature
 
+mod approach;
+mod clearance;
 mod goal;
 mod grasp;
 mod horizon;
+mod joint_path;
 mod judge;
 mod local;
+mod path_search;
 mod planner;
 mod random;
 mod rollout;
@@ -23,6 +27,7 @@ mod task;
 
 pub use goal::{Goal, GoalError, JointTarget, PoseTarget, Target};
 pub use grasp::{GraspSampler, GraspSettings};
+pub use joint_path::{JointPath, Moved, PathError, PathSettings, joint_path};
 pub use judge::{Claim, Refusal, Verdict, check_plan};
 pub use local::LocalSettings;
 pub use planner::{Limits, Plan, PlanEnd, Planner, Progress, plan};
