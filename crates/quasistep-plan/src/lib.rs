@@ -21,9 +21,11 @@ mod local;
 mod path_search;
 mod planner;
 mod random;
+mod reach;
 mod rollout;
 mod sampling;
 mod task;
+mod task_error;
 
 pub use goal::{Goal, GoalError, JointTarget, PoseTarget, Target};
 pub use grasp::{GraspSampler, GraspSettings};

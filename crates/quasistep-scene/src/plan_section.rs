@@ -14,6 +14,8 @@ pub struct PlanSection {
     pub place: String,
     /// Goals in turn; the targets of one are reached together.
     pub goals: Vec<Vec<PlanTarget>>,
+    /// Place of each target, `file:line: key`, for errors.
+    pub places: Vec<Vec<String>>,
     /// Planner.
     pub planner: PlannerKind,
     /// Number of steps of a horizon.
@@ -38,6 +40,8 @@ pub struct PlanSection {
     pub at_end: f64,
     /// Bounds of every command, in m or rad.
     pub bounds: Vec<[f64; 2]>,
+    /// Place of the bounds of every command, for errors; empty without bounds.
+    pub places_of_bounds: Vec<String>,
     /// Largest rate of every command, in m/s or rad/s.
     pub rates: Vec<f64>,
     /// Largest number of steps.
@@ -114,13 +118,13 @@ impl PlanSection {
         if items.is_empty() {
             return Err(goals.error("no goal was seen; give at least one"));
         }
-        let together = |at: &At<'_>| -> Result<Vec<PlanTarget>, SceneError> {
-            if at.is_list() {
-                at.list()?.iter().map(|one| PlanTarget::read(one, system)).collect()
-            } else {
-                Ok(vec![PlanTarget::read(at, system)?])
-            }
+        let together = |at: &At<'_>| -> Result<Vec<(PlanTarget, String)>, SceneError> {
+            let one = |at: &At<'_>| Ok((PlanTarget::read(at, system)?, place(at)));
+            if at.is_list() { at.list()?.iter().map(one).collect() } else { Ok(vec![one(at)?]) }
         };
+        let targets: Vec<Vec<(PlanTarget, String)>> =
+            items.iter().map(together).collect::<Result<_, _>>()?;
+        let (goals, places) = targets.into_iter().map(|of| of.into_iter().unzip()).unzip();
         let kinds = [
             ("local", PlannerKind::Local),
             ("mppi", PlannerKind::PathIntegral),
@@ -137,9 +141,11 @@ impl PlanSection {
         let local = planner == PlannerKind::Local;
         let samples = if local { 32 } else { 96 };
         let names = system.command_names();
+        let (bounds, places_of_bounds) = bounds(map.get("bounds"), &names)?;
         Ok(Self {
             place: at.place(),
-            goals: items.iter().map(together).collect::<Result<_, _>>()?,
+            goals,
+            places,
             horizon: whole(map.get("horizon"), 1, 10)?,
             kappa: kappa(map.get("kappa"))?,
             region: positive("region", "m or rad", 0.05)?,
@@ -149,7 +155,8 @@ impl PlanSection {
             seed: map.get("seed").map_or(Ok(0), |at| at.whole(0, u64::MAX >> 12))?,
             effort: positive("effort", "", 0.1)?,
             at_end: positive("at_end", "", 100.0)?,
-            bounds: bounds(map.get("bounds"), &names)?,
+            bounds,
+            places_of_bounds,
             rates: rates(map.get("rates"), &names)?,
             steps: whole(of_limits("steps"), 1, 100)?,
             patience: whole(of_limits("patience"), 1, 10)?,
@@ -232,18 +239,28 @@ fn command(name: &str, names: &[String], at: &At<'_>) -> Result<usize, SceneErro
     })
 }
 
-/// Bounds of commands: a mapping of names to `[low, high]`; others are free.
-fn bounds(at: Option<&At<'_>>, names: &[String]) -> Result<Vec<[f64; 2]>, SceneError> {
+/// Place of a key, `file:line: key`.
+fn place(at: &At<'_>) -> String {
+    at.error("").to_string().trim_end_matches([':', ' ']).to_owned()
+}
+
+/// Bounds of commands, and their places: a mapping of names to `[low, high]`; others are free.
+fn bounds(
+    at: Option<&At<'_>>,
+    names: &[String],
+) -> Result<(Vec<[f64; 2]>, Vec<String>), SceneError> {
     let mut all = vec![[f64::NEG_INFINITY, f64::INFINITY]; names.len()];
-    let Some(at) = at else { return Ok(all) };
+    let mut places = vec![String::new(); names.len()];
+    let Some(at) = at else { return Ok((all, places)) };
     for (name, value) in at.entries()? {
         let [low, high] = value.array::<2>("m or rad")?;
         if low > high {
             return Err(value.error(format!("[{low}, {high}] was seen; give [low, high]")));
         }
-        all[command(name, names, &value)?] = [low, high];
+        let index = command(name, names, &value)?;
+        (all[index], places[index]) = ([low, high], place(&value));
     }
-    Ok(all)
+    Ok((all, places))
 }
 
 /// Rates of commands: one number for all, or a mapping of names to numbers; others are free.
