@@ -2,7 +2,8 @@
 //! joints are within their limits. A random configuration is led to the contacts by Gauss and
 //! Newton's method on the distances (`approach.rs`).
 
-use crate::approach::{Approach, Move, bodies_of};
+use crate::approach::{Approach, Move, bodies_of, slides};
+use crate::clearance::touching_bodies;
 use crate::random::Random;
 use quasistep::{Linearisation, StepError, System};
 
@@ -20,6 +21,113 @@ pub struct GraspSettings {
     pub clearance: f64,
     /// Largest distance at which shapes see one another, in m, > 0.
     pub reach: f64,
+}
+
+/// Grasps that cannot be sampled.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraspError {
+    /// A number is not what it must be.
+    #[error("{what} is {value}; it must be {rule}")]
+    Number {
+        /// Name of the number.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it must be.
+        rule: &'static str,
+    },
+    /// No pair of bodies is to touch.
+    #[error("no pair of bodies is to touch; give at least one")]
+    Empty,
+    /// Two bodies that never touch.
+    #[error("`{a}` and `{b}` never touch: they have no shapes, are joined, or are excluded")]
+    Apart {
+        /// Name of a body.
+        a: String,
+        /// Name of the other.
+        b: String,
+    },
+    /// Two bodies that no joint moves against one another.
+    #[error("none of the joints that move brings `{a}` to `{b}`")]
+    Still {
+        /// Name of a body.
+        a: String,
+        /// Name of the other.
+        b: String,
+    },
+    /// A range of a joint without room.
+    #[error("`{name}` is drawn from {lower} to {upper}; give a lower and an upper number")]
+    Range {
+        /// Name of the dof.
+        name: String,
+        /// Lower end.
+        lower: f64,
+        /// Upper end.
+        upper: f64,
+    },
+}
+
+impl GraspSettings {
+    /// All commanded joints without a quaternion, each within its limits; hinges without limits within
+    /// a turn. Slides without limits have no range, which [`check`](Self::check) tells.
+    pub fn of_commanded(system: &System) -> Vec<(usize, [f64; 2])> {
+        let model = system.model();
+        let bodies = system.commanded().iter().map(|body| model.body(*body));
+        let dofs = bodies
+            .filter(|b| b.q.len() == b.v.len())
+            .flat_map(|b| b.v.clone().map(|dof| (dof, slides(b.joint, dof - b.v.start))));
+        let range = |(dof, is_slide): (usize, bool)| {
+            let limit = model.limits().iter().find(|limit| limit.dof as usize == dof);
+            let most = if is_slide { f64::INFINITY } else { std::f64::consts::PI };
+            let [lower, upper] = limit.map_or([-most, most], |limit| [limit.lower, limit.upper]);
+            (dof, [lower, upper])
+        };
+        dofs.map(range).collect()
+    }
+
+    /// Checks that these grasps can be sampled.
+    ///
+    /// # Errors
+    ///
+    /// See [`GraspError`].
+    ///
+    /// # Panics
+    ///
+    /// If a body or a dof does not exist.
+    pub fn check(&self, system: &System) -> Result<(), GraspError> {
+        for (what, value) in [("distance", self.distance), ("reach", self.reach)] {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(GraspError::Number { what, value, rule: "> 0 m" });
+            }
+        }
+        let (what, value) = ("clearance", self.clearance);
+        if !(value >= 0.0 && value.is_finite()) {
+            return Err(GraspError::Number { what, value, rule: "≥ 0 m" });
+        }
+        if self.touches.is_empty() {
+            return Err(GraspError::Empty);
+        }
+        let model = system.model();
+        for &(dof, [lower, upper]) in &self.moves {
+            if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
+                let name = model.dof_names().swap_remove(dof);
+                return Err(GraspError::Range { name, lower, upper });
+            }
+        }
+        let moves = self.moves.iter().map(|(dof, _)| Move::new(model, *dof, self.reach));
+        let (approach, touching) = (Approach::new(moves.collect()), touching_bodies(system));
+        for &[a, b] in &self.touches {
+            let name = |body: usize| model.body(body).name.clone();
+            if !touching.contains(&[a.min(b), a.max(b)]) {
+                return Err(GraspError::Apart { a: name(a), b: name(b) });
+            }
+            if !approach.moves_pair(model, [a, b]) {
+                return Err(GraspError::Still { a: name(a), b: name(b) });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Number of Newton steps for one sample.

@@ -5,10 +5,11 @@
 
 use crate::approach::{chain, leader, slides};
 use crate::clearance::Clearance;
-use crate::path_search::{Search, along};
+use crate::path_search::{Found, Search, along};
 use quasistep::{State, StepError, StepInput, StepParams, System};
 use quasistep_math::Pose;
 use quasistep_model::{Model, WORLD};
+use std::ops::ControlFlow;
 
 /// How a path of joints is searched, and how fast it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,6 +143,9 @@ pub enum PathError {
         /// What is known of the reason.
         why: String,
     },
+    /// The caller stopped the search.
+    #[error("stopped")]
+    Stopped,
     /// Distances cannot be computed.
     #[error("{0}")]
     Step(#[from] StepError),
@@ -157,7 +161,8 @@ const ROUNDING: f64 = 1e-9;
 const STILL: f64 = 1e-4;
 
 /// Searches for a path of the commanded joints from one configuration to another, and runs it through
-/// the step. `before` is the command at the start. The same seed gives the same bits.
+/// the step. `before` is the command at the start. `look` is called with the number of random
+/// configurations so far, and may stop the search. The same seed gives the same bits.
 ///
 /// # Errors
 ///
@@ -168,6 +173,7 @@ pub fn joint_path(
     (start, before): (&[f64], &[f64]),
     goal: &[f64],
     settings: &PathSettings,
+    look: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<JointPath, PathError> {
     let (coordinates, space) = check(system, params, (start, before), goal, settings)?;
     let most: Vec<f64> = space.iter().map(|[low, high]| low.abs().max(high.abs())).collect();
@@ -181,11 +187,15 @@ pub fn joint_path(
     check_overlaps(system, params, &clearance, [start, goal])?;
     let mut search = Search::new(&clearance, &space, settings.seed);
     let [from, to] = [start, goal].map(|q| clearance.joints(q));
-    let found = search.path(from, to, settings.samples)?;
-    let mut corners = found.map_err(|why| PathError::None { samples: settings.samples, why })?;
+    let samples = settings.samples;
+    let mut corners = match search.path(from, to, samples, look)? {
+        Found::Path(corners) => corners,
+        Found::None(why) => return Err(PathError::None { samples, why }),
+        Found::Stopped => return Err(PathError::Stopped),
+    };
     search.shorten(&mut corners)?;
     let table = commands(&clearance, before, &corners, params.time_step, settings);
-    run(system, params, start, &clearance, settings.margin, &corners, table)
+    Ok(run(system, params, start, &clearance, settings.margin, &corners, table))
 }
 
 /// Coordinates of the commanded joints, and the range of each in which paths are searched.
@@ -344,7 +354,7 @@ fn run(
     margin: f64,
     corners: &[Vec<f64>],
     table: Table,
-) -> Result<JointPath, PathError> {
+) -> JointPath {
     let (n_u, n) = (system.n_cmd(), table.places.len());
     let (mut state, mut work) = (State::at_rest(0.0, start.to_vec()), system.create_workspace());
     let mut path = JointPath {
@@ -394,7 +404,7 @@ fn run(
             path.moved.push(Moved { body, distance, angle });
         }
     }
-    Ok(path)
+    path
 }
 
 /// How far bodies are from the path.

@@ -28,7 +28,7 @@ mod task;
 mod task_error;
 
 pub use goal::{Goal, GoalError, JointTarget, PoseTarget, Target};
-pub use grasp::{GraspSampler, GraspSettings};
+pub use grasp::{GraspError, GraspSampler, GraspSettings};
 pub use joint_path::{JointPath, Moved, PathError, PathSettings, joint_path};
 pub use judge::{Claim, Refusal, Verdict, check_plan};
 pub use local::LocalSettings;

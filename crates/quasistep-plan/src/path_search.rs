@@ -6,6 +6,7 @@ use crate::approach::Approach;
 use crate::clearance::Clearance;
 use crate::random::Random;
 use quasistep::StepError;
+use std::ops::ControlFlow;
 
 /// Longest piece of a tree, as a share of the length of the space of joints.
 const PIECE: f64 = 0.1;
@@ -37,6 +38,16 @@ impl Tree {
         way.reverse();
         way.into_iter().map(|node| self.nodes[node].clone()).collect()
     }
+}
+
+/// What a search ended with.
+pub enum Found {
+    /// Corners of a path.
+    Path(Vec<Vec<f64>>),
+    /// No path, and what is known of the reason.
+    None(String),
+    /// The caller stopped it.
+    Stopped,
 }
 
 /// How far a tree grew.
@@ -74,20 +85,23 @@ impl<'a> Search<'a> {
         parts.map(|(lever, (a, b))| (lever * (a - b)).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Corners of a path, found with at most so many random configurations; else what is known of
-    /// the reason why there is none.
+    /// A path, found with at most so many random configurations.
     pub fn path(
         &mut self,
         start: Vec<f64>,
         goal: Vec<f64>,
         samples: usize,
-    ) -> Result<Result<Vec<Vec<f64>>, String>, StepError> {
+        look: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<Found, StepError> {
         if self.clearance.is_clear(&start, &goal)? {
-            return Ok(Ok(vec![start, goal]));
+            return Ok(Found::Path(vec![start, goal]));
         }
         let mut trees = [self.retreat(start)?, self.retreat(goal)?];
         let mut from_start = true;
         for sample in 0..=samples {
+            if look(sample).is_break() {
+                return Ok(Found::Stopped);
+            }
             // first between where the retreats end
             let target = if sample == 0 {
                 trees[1].nodes[trees[1].nodes.len() - 1].clone()
@@ -106,12 +120,12 @@ impl<'a> Search<'a> {
                     if !from_start {
                         path.reverse();
                     }
-                    return Ok(Ok(path));
+                    return Ok(Found::Path(path));
                 }
             }
             from_start = !from_start;
         }
-        self.obstacle(&trees).map(Err)
+        self.obstacle(&trees).map(Found::None)
     }
 
     /// Grows a tree to a target, piece by piece. Returns the node there; none if it does not get

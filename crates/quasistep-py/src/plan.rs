@@ -28,6 +28,22 @@ pub enum TargetArgument {
 }
 
 impl System {
+    /// Coordinate and dof of a joint without a quaternion, by the coordinate's name.
+    pub fn coordinate(&self, name: &str) -> PyResult<(usize, usize)> {
+        let model = self.scene.system.model();
+        let coordinate = model.coordinate_names().iter().position(|own| own == name);
+        let found = coordinate.and_then(|coordinate| {
+            let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
+            let dof = body.v.start + coordinate - body.q.start;
+            (body.q.len() == body.v.len()).then_some((coordinate, dof))
+        });
+        found.ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "no joint coordinate `{name}`; see system.coordinates (those of quaternions are none of joints)"
+            ))
+        })
+    }
+
     fn target(&self, given: TargetArgument) -> PyResult<Target> {
         match given {
             TargetArgument::Pose(frame, pose, counts, angle, distance) => {
@@ -43,19 +59,7 @@ impl System {
                 Ok(Target::Pose(PoseTarget { frame, X_WG, counts, angle, distance }))
             }
             TargetArgument::Joint(name, value, tolerance) => {
-                let model = self.scene.system.model();
-                let names = model.coordinate_names();
-                let found = names.iter().position(|own| *own == name).and_then(|coordinate| {
-                    let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
-                    let dof = body.v.start + coordinate - body.q.start;
-                    (body.q.len() == body.v.len()).then_some((coordinate, dof))
-                });
-                let Some((coordinate, dof)) = found else {
-                    let why = format!(
-                        "no joint coordinate `{name}`; see system.coordinates (coordinates of quaternions are goals of poses)"
-                    );
-                    return Err(PyValueError::new_err(why));
-                };
+                let (coordinate, dof) = self.coordinate(&name)?;
                 Ok(Target::Joint(JointTarget { coordinate, dof, value, tolerance }))
             }
         }
@@ -136,6 +140,9 @@ pub fn plan<'py>(
         let start = (&state, &before[..]);
         quasistep_plan::plan(world, &params, start, &task, &planner(settings), &limits, &mut look)
     });
+    if let Some(error) = watch.error {
+        return Err(error);
+    }
     let made = made.map_err(|e| PyValueError::new_err(e.to_string()))?;
     let claim = Claim {
         goals: &task.goals,

@@ -4,6 +4,7 @@ use crate::body;
 use quasistep::{State, StepParams};
 use quasistep_plan::{GraspSampler, GraspSettings, JointPath, PathError, PathSettings, joint_path};
 use quasistep_scene::Scene;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A finger, a box of 12 cm that rubs on its support, and a wall of 1 mm that ends 2 cm above the
@@ -69,8 +70,18 @@ fn settings(scene: &Scene, margin: f64) -> PathSettings {
 }
 
 fn find(scene: &Scene, goal: &[f64], settings: &PathSettings) -> Result<JointPath, PathError> {
-    let (q, before) = (&scene.start.q, scene.system.command_at(&scene.start.q));
-    joint_path(&scene.system, &scene.params, (q, &before), goal, settings)
+    let q = &scene.start.q;
+    search(scene, (q, &scene.system.command_at(q)), goal, settings)
+}
+
+fn search(
+    scene: &Scene,
+    start: (&[f64], &[f64]),
+    goal: &[f64],
+    settings: &PathSettings,
+) -> Result<JointPath, PathError> {
+    let look = &mut |_| ControlFlow::Continue(());
+    joint_path(&scene.system, &scene.params, start, goal, settings, look)
 }
 
 /// A finger that touches one face of a box goes around it to the other. A person sees it leave the
@@ -160,7 +171,7 @@ fn fingers_take_a_box_at_other_places() {
         let goal = sampler.sample(&q, 100).unwrap().unwrap();
         let settings = PathSettings { seed, ..settings(&scene, 0.003) };
         let before = system.command_at(&q);
-        let path = joint_path(system, &scene.params, (&q, &before), &goal, &settings).unwrap();
+        let path = search(&scene, (&q, &before), &goal, &settings).unwrap();
         assert!(path.holds(), "{seed} {} {:?}", path.off, path.failed);
         assert!(path.moved.iter().all(|moved| moved.body == held), "{:?}", path.moved);
         assert!(path.moved.iter().all(|m| m.distance < 1e-3 && m.angle < 0.02), "{:?}", path.moved);
@@ -185,8 +196,7 @@ fn what_the_simulation_does_is_told() {
         settings.rates = vec![0.05; 2];
         let start = State::at_rest(0.0, scene.start.q.clone());
         let before = [-0.028, 0.028];
-        let path = joint_path(&scene.system, &scene.params, (&start.q, &before), &goal, &settings)
-            .unwrap();
+        let path = search(&scene, (&start.q, &before), &goal, &settings).unwrap();
         assert!(path.holds(), "{} {:?}", path.off, path.failed);
         let [moved] = &path.moved[..] else { panic!("{:?}", path.moved) };
         assert!(moved.body == held && moved.distance > 0.05, "{moved:?}");
@@ -230,6 +240,10 @@ fn mistakes_have_names() {
     let text = why(&inside, &good);
     assert!(text.starts_with("`finger/finger` and `box/box` overlap by 0.0"), "{text}");
     assert_eq!(why(&goal[1..], &good), "goal has 4 entries; it must have 5");
+    let look = &mut |_| ControlFlow::Break(());
+    let start = (&scene.start.q[..], &[-0.075, 0.0][..]);
+    let stopped = joint_path(system, &scene.params, start, &goal, &good, look);
+    assert_eq!(stopped, Err(PathError::Stopped));
     // the way below the box is closed by bounds, the one above by the wall
     let closed = PathSettings { bounds: vec![[-1.0, 1.0], [-0.02, 0.2]], ..good.clone() };
     let text = why(&goal, &PathSettings { samples: 100, ..closed });
@@ -253,7 +267,7 @@ fn an_arm_passes_over_cubes() {
     }
     let before = system.command_at(&from);
     let settings = settings(&scene, 0.01);
-    let path = joint_path(system, &scene.params, (&from, &before), &to, &settings).unwrap();
+    let path = search(&scene, (&from, &before), &to, &settings).unwrap();
     assert!(path.holds() && path.off < 2e-3, "{} {:?}", path.off, path.failed);
     assert!(path.corners.len() > 2 * from.len());
     assert_eq!(path.moved, Vec::new());
