@@ -69,6 +69,7 @@ from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
 from .names import Names
 from .recorded import RecordedRun, read_run
+from .paths import JointPath
 from .planning import GoalPlan, JointGoal, PoseGoal
 from .rollouts import RolloutGradients, Rollouts
 from .run import Run
@@ -95,6 +96,7 @@ __all__ = [
     "InputError",
     "JammedError",
     "JointGoal",
+    "JointPath",
     "Kinks",
     "Lcs",
     "LcsContact",

@@ -12,7 +12,7 @@ from ._shapes import arrays_of, checked_threads, count, loads, shaped
 from ._yaml import changes
 from .batch import finish, varied
 from .errors import StepError
-from .planning import PlanningSystem
+from .paths import PathSystem
 from .run import Run
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._types import Array
 
 
-class System(PlanningSystem):
+class System(PathSystem):
     """A world to be stepped: bodies, joints, shapes, friction, and how its scene drives it.
 
     Immutable. Pickles and copies carry the scene with every file that it was read from: they work in

@@ -32,7 +32,7 @@ pub fn plan(arguments: &PlanArgs, quiet: bool) -> Result<(), Failure> {
         if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();
-    let run = run.map_err(|e| Failure::usage(format!("{}: plan: {e}", section.place)))?;
+    let run = run.map_err(|e| Failure::usage(planned::placed(section, &e)))?;
 
     let place = folder.place();
     let has_page = arguments.output.write(&place, &run.recording, &dir, quiet)?;

@@ -10,19 +10,26 @@
 //! the number of threads.
 #![allow(non_snake_case)] // letters of the literature
 
+mod approach;
+mod clearance;
 mod goal;
 mod grasp;
 mod horizon;
+mod joint_path;
 mod judge;
 mod local;
+mod path_search;
 mod planner;
 mod random;
+mod reach;
 mod rollout;
 mod sampling;
 mod task;
+mod task_error;
 
 pub use goal::{Goal, GoalError, JointTarget, PoseTarget, Target};
-pub use grasp::{GraspSampler, GraspSettings};
+pub use grasp::{GraspError, GraspSampler, GraspSettings};
+pub use joint_path::{JointPath, Moved, PathError, PathSettings, joint_path};
 pub use judge::{Claim, Refusal, Verdict, check_plan};
 pub use local::LocalSettings;
 pub use planner::{Limits, Plan, PlanEnd, Planner, Progress, plan};

@@ -1,7 +1,10 @@
 //! Tasks: goals in turn, bounds on commands, costs.
 
 use crate::goal::{Goal, Target};
+use crate::reach::check_targets;
 use quasistep::{StepParams, System};
+
+pub use crate::task_error::TaskError;
 
 /// What is to be done, and within which bounds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,50 +41,6 @@ impl StateBound {
         let (value, [lower, upper]) = (q[self.coordinate], self.within);
         (lower - value).max(value - upper)
     }
-}
-
-/// A task that cannot be planned.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TaskError {
-    /// There is no goal, or a goal without targets.
-    #[error("goal {0} has no target")]
-    Empty(usize),
-    /// A number is not what it must be.
-    #[error("{what} is {value}; it must be {rule}")]
-    Number {
-        /// Name of the number.
-        what: String,
-        /// Its value.
-        value: f64,
-        /// What it must be.
-        rule: &'static str,
-    },
-    /// A list has the wrong length.
-    #[error("{what} has {got} entries; this system has {want} commands")]
-    Length {
-        /// Name of the list.
-        what: &'static str,
-        /// Number of entries.
-        got: usize,
-        /// Number of commands.
-        want: usize,
-    },
-    /// The start is outside of the bounds.
-    #[error("command `{name}` starts at {value}, outside of its bounds {lower} to {upper}")]
-    Start {
-        /// Name of the command.
-        name: String,
-        /// Command at the start.
-        value: f64,
-        /// Lower bound.
-        lower: f64,
-        /// Upper bound.
-        upper: f64,
-    },
-    /// Commands are quaternions or switches.
-    #[error("{0}")]
-    Commands(&'static str),
 }
 
 impl Task {
@@ -149,10 +108,10 @@ impl Task {
             let slack = 1e-9 * (1.0 + value.abs());
             if !(lower - slack <= value && value <= upper + slack) {
                 let name = system.command_names().swap_remove(k);
-                return Err(TaskError::Start { name, value, lower, upper });
+                return Err(TaskError::Start { index: k, name, value, lower, upper });
             }
         }
-        Ok(())
+        check_targets(system, params, &self.goals)
     }
 }
 

@@ -136,6 +136,10 @@ pub fn problem(error: &ProblemError) -> PyErr {
     exception("ProblemError", &error.to_string(), |_| Ok(()))
 }
 
+pub fn no_plan(sentence: &str) -> PyErr {
+    exception("NoPlanError", sentence, |_| Ok(()))
+}
+
 pub fn control(error: &LoopError) -> PyErr {
     control_as(error, &error.to_string())
 }
@@ -144,7 +148,7 @@ pub fn control(error: &LoopError) -> PyErr {
 pub fn control_as(error: &LoopError, sentence: &str) -> PyErr {
     match error {
         LoopError::Step(error) => step_as(error, sentence),
-        LoopError::NoPlan(_) => exception("NoPlanError", sentence, |_| Ok(())),
+        LoopError::NoPlan(_) => no_plan(sentence),
         _ => exception("ProblemError", sentence, |_| Ok(())),
     }
 }

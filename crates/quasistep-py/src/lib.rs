@@ -17,6 +17,7 @@ mod error;
 mod kinematics;
 mod loads;
 mod params;
+mod paths;
 mod plan;
 mod records;
 mod report;
@@ -61,6 +62,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_matrix, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_rpy, m)?)?;
     m.add_function(wrap_pyfunction!(plan::plan, m)?)?;
+    m.add_function(wrap_pyfunction!(paths::grasps, m)?)?;
+    m.add_function(wrap_pyfunction!(paths::joint_path, m)?)?;
     m.add_function(wrap_pyfunction!(rollout::rollout_gradients, m)?)?;
     m.add_function(wrap_pyfunction!(rollout::rollouts, m)?)?;
     m.add_function(wrap_pyfunction!(statics::settle, m)?)?;

@@ -28,6 +28,22 @@ pub enum TargetArgument {
 }
 
 impl System {
+    /// Coordinate and dof of a joint without a quaternion, by the coordinate's name.
+    pub fn coordinate(&self, name: &str) -> PyResult<(usize, usize)> {
+        let model = self.scene.system.model();
+        let coordinate = model.coordinate_names().iter().position(|own| own == name);
+        let found = coordinate.and_then(|coordinate| {
+            let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
+            let dof = body.v.start + coordinate - body.q.start;
+            (body.q.len() == body.v.len()).then_some((coordinate, dof))
+        });
+        found.ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "no joint coordinate `{name}`; see system.coordinates (those of quaternions are none of joints)"
+            ))
+        })
+    }
+
     fn target(&self, given: TargetArgument) -> PyResult<Target> {
         match given {
             TargetArgument::Pose(frame, pose, counts, angle, distance) => {
@@ -43,26 +59,10 @@ impl System {
                 Ok(Target::Pose(PoseTarget { frame, X_WG, counts, angle, distance }))
             }
             TargetArgument::Joint(name, value, tolerance) => {
-                let (coordinate, dof) = self.plain_coordinate(&name)?;
+                let (coordinate, dof) = self.coordinate(&name)?;
                 Ok(Target::Joint(JointTarget { coordinate, dof, value, tolerance }))
             }
         }
-    }
-
-    /// Index and dof of a coordinate of a joint without quaternion.
-    fn plain_coordinate(&self, name: &str) -> PyResult<(usize, usize)> {
-        let model = self.scene.system.model();
-        let names = model.coordinate_names();
-        let found = names.iter().position(|own| own == name).and_then(|coordinate| {
-            let body = model.bodies().iter().find(|body| body.q.contains(&coordinate))?;
-            let dof = body.v.start + coordinate - body.q.start;
-            (body.q.len() == body.v.len()).then_some((coordinate, dof))
-        });
-        found.ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "no joint coordinate `{name}`; see system.coordinates (coordinates of quaternions are goals of poses)"
-            ))
-        })
     }
 
     fn goals(&self, given: Vec<Vec<TargetArgument>>) -> PyResult<Vec<Goal>> {
@@ -87,7 +87,7 @@ fn task(
 ) -> PyResult<Task> {
     let commands = flat(&lower).into_iter().zip(flat(&upper)).map(<[f64; 2]>::from).collect();
     let bound = |(name, within): (String, [f64; 2])| {
-        let (coordinate, dof) = system.plain_coordinate(&name)?;
+        let (coordinate, dof) = system.coordinate(&name)?;
         Ok(StateBound { coordinate, dof, within })
     };
     let states = states.into_iter().map(bound).collect::<PyResult<_>>()?;
@@ -153,6 +153,9 @@ pub fn plan<'py>(
         let start = (&state, &before[..]);
         quasistep_plan::plan(world, &params, start, &task, &planner(settings), &limits, &mut look)
     });
+    if let Some(error) = watch.error {
+        return Err(error);
+    }
     let made = made.map_err(|e| PyValueError::new_err(e.to_string()))?;
     let verdict = py.detach(|| check_plan(world, &params, &state, &made.claim(&task, &before)));
     let data = PyDict::new(py);

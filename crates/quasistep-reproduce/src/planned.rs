@@ -55,6 +55,17 @@ pub fn task(section: &PlanSection) -> Task {
     }
 }
 
+/// An error of a task with its place in the scene, `file:line: key`.
+pub fn placed(section: &PlanSection, error: &TaskError) -> String {
+    let own = match (error, error.target()) {
+        (_, Some([goal, target])) => section.places[goal][target].as_str(),
+        (TaskError::Start { index, .. }, None) => section.places_of_bounds[*index].as_str(),
+        _ => "",
+    };
+    let place = if own.is_empty() { format!("{}: plan", section.place) } else { own.to_owned() };
+    format!("{place}: {error}")
+}
+
 /// Command at the start of a plan: the scene's own at time 0.
 fn command_at_start(scene: &Scene) -> Vec<f64> {
     let mut input = StepInput::default();

@@ -14,6 +14,8 @@ pub struct PlanSection {
     pub place: String,
     /// Goals in turn; the targets of one are reached together.
     pub goals: Vec<Vec<PlanTarget>>,
+    /// Place of each target, `file:line: key`, for errors.
+    pub places: Vec<Vec<String>>,
     /// Planner.
     pub planner: PlannerKind,
     /// Number of steps of a horizon.
@@ -40,6 +42,8 @@ pub struct PlanSection {
     pub bounds: Vec<[f64; 2]>,
     /// Bounds of coordinates that are not commanded: index, dof, and least and largest value.
     pub states: Vec<(usize, usize, [f64; 2])>,
+    /// Place of the bounds of every command, for errors; empty without bounds.
+    pub places_of_bounds: Vec<String>,
     /// Largest rate of every command, in m/s or rad/s.
     pub rates: Vec<f64>,
     /// Largest number of steps.
@@ -120,13 +124,13 @@ impl PlanSection {
         if items.is_empty() {
             return Err(goals.error("no goal was seen; give at least one"));
         }
-        let together = |at: &At<'_>| -> Result<Vec<PlanTarget>, SceneError> {
-            if at.is_list() {
-                at.list()?.iter().map(|one| PlanTarget::read(one, system)).collect()
-            } else {
-                Ok(vec![PlanTarget::read(at, system)?])
-            }
+        let together = |at: &At<'_>| -> Result<Vec<(PlanTarget, String)>, SceneError> {
+            let one = |at: &At<'_>| Ok((PlanTarget::read(at, system)?, place(at)));
+            if at.is_list() { at.list()?.iter().map(one).collect() } else { Ok(vec![one(at)?]) }
         };
+        let targets: Vec<Vec<(PlanTarget, String)>> =
+            items.iter().map(together).collect::<Result<_, _>>()?;
+        let (goals, places) = targets.into_iter().map(|of| of.into_iter().unzip()).unzip();
         let kinds = [
             ("local", PlannerKind::Local),
             ("mppi", PlannerKind::PathIntegral),
@@ -143,11 +147,13 @@ impl PlanSection {
         let local = planner == PlannerKind::Local;
         let samples = if local { 32 } else { 96 };
         let names = system.command_names();
-        let (bounds, states) = bounds(map.get("bounds"), &names, system)?;
+        let Bounds { commands: bounds, places: places_of_bounds, states } =
+            bounds(map.get("bounds"), &names, system)?;
         let time = of_limits("time").map_or(Ok(f64::INFINITY), |at| at.positive("s"))?;
         Ok(Self {
             place: at.place(),
-            goals: items.iter().map(together).collect::<Result<_, _>>()?,
+            goals,
+            places,
             horizon: whole(map.get("horizon"), 1, 10)?,
             kappa: kappa(map.get("kappa"))?,
             region: positive("region", "m or rad", 0.05)?,
@@ -159,6 +165,7 @@ impl PlanSection {
             at_end: positive("at_end", "", 100.0)?,
             bounds,
             states,
+            places_of_bounds,
             rates: rates(map.get("rates"), &names)?,
             steps: whole(of_limits("steps"), 1, 100)?,
             patience: whole(of_limits("patience"), 1, 10)?,
@@ -243,28 +250,42 @@ fn command(name: &str, names: &[String], at: &At<'_>) -> Result<usize, SceneErro
     })
 }
 
-/// Bounds of commands and of other coordinates: a mapping of names to `[low, high]`; others are free.
-fn bounds(
-    at: Option<&At<'_>>,
-    names: &[String],
-    system: &System,
-) -> Result<(Vec<[f64; 2]>, Vec<(usize, usize, [f64; 2])>), SceneError> {
-    let mut all = vec![[f64::NEG_INFINITY, f64::INFINITY]; names.len()];
-    let mut states = Vec::new();
-    let Some(at) = at else { return Ok((all, states)) };
+/// Place of a key, `file:line: key`.
+fn place(at: &At<'_>) -> String {
+    at.error("").to_string().trim_end_matches([':', ' ']).to_owned()
+}
+
+/// Bounds of commands and of other coordinates.
+#[derive(Default)]
+struct Bounds {
+    /// Of every command, and their places; empty where there is none.
+    commands: Vec<[f64; 2]>,
+    places: Vec<String>,
+    /// Of other coordinates: index, dof, bounds.
+    states: Vec<(usize, usize, [f64; 2])>,
+}
+
+/// Reads a mapping of names of coordinates to `[low, high]`; others are free.
+fn bounds(at: Option<&At<'_>>, names: &[String], system: &System) -> Result<Bounds, SceneError> {
+    let mut all = Bounds {
+        commands: vec![[f64::NEG_INFINITY, f64::INFINITY]; names.len()],
+        places: vec![String::new(); names.len()],
+        states: Vec::new(),
+    };
+    let Some(at) = at else { return Ok(all) };
     for (name, value) in at.entries()? {
         let [low, high] = value.array::<2>("m or rad")?;
         if low > high {
             return Err(value.error(format!("[{low}, {high}] was seen; give [low, high]")));
         }
-        if let Some(command) = names.iter().position(|own| *own == name) {
-            all[command] = [low, high];
+        if let Some(index) = names.iter().position(|own| *own == name) {
+            (all.commands[index], all.places[index]) = ([low, high], place(&value));
         } else {
             let (coordinate, dof) = coordinate(name, &value, system)?;
-            states.push((coordinate, dof, [low, high]));
+            all.states.push((coordinate, dof, [low, high]));
         }
     }
-    Ok((all, states))
+    Ok(all)
 }
 
 /// Rates of commands: one number for all, or a mapping of names to numbers; others are free.

@@ -3,6 +3,7 @@
 
 mod goals;
 mod grasps;
+mod joint_paths;
 mod judge;
 mod plans;
 

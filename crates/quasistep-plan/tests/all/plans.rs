@@ -109,6 +109,72 @@ fn tasks_are_checked_first() {
     assert_eq!(of(&bad).unwrap_err(), "rates has 1 entries; this system has 2 commands");
 }
 
+/// Goals that nothing can reach are told by name before the search; those that a tolerance reaches
+/// are not.
+#[test]
+fn goals_that_nothing_reaches_are_told_first() {
+    let more: [(&str, &str); 4] = [
+        (
+            "models.wall",
+            "{joint: fixed, pose: {xyz: [0.2, 0, 0]}, shape: {box: {size: [0.04, 0.4, 0.1]}}}",
+        ),
+        (
+            "models.apart",
+            "{joint: planar, mass: 1, pose: {xyz: [0, 1, 0]}, shape: {sphere: {radius: 0.05}}}",
+        ),
+        (
+            "models.door",
+            "{joint: [{hinge: z, axis: [0, 0, 1], limits: [0, 1.5]}], mass: 1, pose: {xyz: [0, -1, 0]}, shape: {box: {size: [0.2, 0.02, 0.2]}}}",
+        ),
+        ("collisions", "{exclude: [[apart/*, \"*\"]]}"),
+    ];
+    let scene = testkit::scene("planar_pusher", &more);
+    let (state, before) = start(&scene);
+    let (system, n) = (&scene.system, scene.system.n_cmd());
+    let why = |goal: Goal| {
+        let task = quasistep_plan::Task { rates: vec![0.5; n], ..task(system, vec![goal]) };
+        let error = task.check(system, &before, &scene.params).err();
+        (error.as_ref().and_then(TaskError::target), error.map(|e| e.to_string()))
+    };
+    let of = |name: &str, way: (f64, f64, f64)| moved(system, &state.q, name, way);
+    let (at, said) = why(of("apart/apart", (0.1, 0.0, 0.0)));
+    let nothing = "goal 0: nothing moves `apart/apart`: none of its joints is commanded, and nothing that moves may touch it";
+    assert_eq!((at, said.as_deref()), (Some([0, 0]), Some(nothing)));
+    let (_, said) = why(of("wall/wall", (0.0, 0.0, 0.0)));
+    assert!(said.unwrap().contains("nothing moves `wall/wall`"));
+    // the box is 0.12 m wide and the wall 0.04 m: at 0.2 they share a middle
+    let (_, said) = why(of("box/box", (0.2, 0.0, 0.0)));
+    let said = said.unwrap();
+    assert!(said.starts_with("goal 0: at this pose `box/box` is 0.07"), "{said}");
+    assert!(said.ends_with("m deep in `wall/wall`, which never moves"), "{said}");
+    // 4 mm deep, which the tolerance of 5 mm allows
+    assert_eq!(why(of("box/box", (0.124, 0.0, 0.0))), (None, None));
+    // turned by an eighth, its corner is 2.5 cm deep
+    let (_, said) = why(of("box/box", (0.124, 0.0, 0.785)));
+    assert!(said.unwrap().contains("deep in `wall/wall`"));
+    let mut lifted = of("box/box", (0.1, 0.0, 0.0));
+    let quasistep_plan::Target::Pose(pose) = &mut lifted.targets[0] else { panic!() };
+    pose.X_WG.translation.z += 0.03;
+    let (_, said) = why(lifted.clone());
+    let said = said.unwrap();
+    assert!(
+        said.starts_with("goal 0: `box/box` moves in a plane, and this pose is 0 rad and 0.03"),
+        "{said}"
+    );
+    let quasistep_plan::Target::Pose(pose) = &mut lifted.targets[0] else { panic!() };
+    pose.counts[5] = false;
+    assert_eq!(why(lifted), (None, None));
+    let names = system.model().coordinate_names();
+    let coordinate = names.iter().position(|name| name == "door.z").unwrap();
+    let dof = system.dof_names().iter().position(|name| name == "door.z").unwrap();
+    for (value, is_told) in [(1.0, false), (1.505, false), (2.0, true)] {
+        let joint = quasistep_plan::JointTarget { coordinate, dof, value, tolerance: 0.01 };
+        let (_, said) = why(Goal { targets: vec![quasistep_plan::Target::Joint(joint)] });
+        let limits = "goal 0: `door.z` cannot be 2: its limits are 0 to 1.5";
+        assert_eq!(said.as_deref(), is_told.then_some(limits));
+    }
+}
+
 /// A horizon of a single step is the shortest that planners take.
 #[test]
 fn a_horizon_may_be_one_step() {
