@@ -269,6 +269,7 @@ impl Search<'_> {
         let horizon = planner.horizon();
         let mut memory = Memory::new(&self.world, planner);
         let mut from = path.nodes[path.nodes.len() - 1].clone();
+        self.work.start_from(Some(&from.warm));
         let n_u = from.before.len();
         let mut u = from.before.repeat(horizon);
         // least error of the present goal, and the state that had it
@@ -284,7 +285,7 @@ impl Search<'_> {
             if error.share <= 1.0 {
                 path.reached.push(steps);
                 if path.reached.len() == task.goals.len() {
-                    return (path, PlanEnd::Reached);
+                    break PlanEnd::Reached;
                 }
                 (best, best_at) = (f64::INFINITY, steps);
                 continue;
@@ -311,7 +312,30 @@ impl Search<'_> {
             // the horizon moves on; the last command stays
             u.copy_within(n_u.., 0);
         };
-        (path.up_to(best_at), end)
+        if end == PlanEnd::Reached { self.replay(path) } else { (path.up_to(best_at), end) }
+    }
+
+    /// Takes the steps of a path again without a break, as those who follow it do. States differ by
+    /// the tolerance of steps. Returns the path up to where it misses a goal.
+    fn replay(&mut self, path: Path) -> (Path, PlanEnd) {
+        let World { system, task, .. } = self.world;
+        let mut from = path.nodes[0].clone();
+        self.work.start_from(Some(&from.warm));
+        let mut again = path.up_to(0);
+        for (step, node) in path.nodes.iter().enumerate().skip(1) {
+            if let Err(why) = self.take(&mut from, &node.before) {
+                return (again, PlanEnd::Failed(why));
+            }
+            while path.reached.get(again.reached.len()) == Some(&step) {
+                if task.goals[again.reached.len()].error(system, &from.state.q).share > 1.0 {
+                    return (again, PlanEnd::Stalled);
+                }
+                again.reached.push(step);
+            }
+            again.nodes.push(from.clone());
+            again.errors.push(path.errors[step]);
+        }
+        (again, PlanEnd::Reached)
     }
 
     /// Takes a step of a plan in several smaller ones, commands on straight lines.
@@ -320,7 +344,6 @@ impl Search<'_> {
         let time_step = world.params.time_step / limits.divisions as f64;
         let params = StepParams { time_step, ..world.params.clone() };
         let mut input = StepInput::default();
-        work.start_from(Some(&from.warm));
         for k in 1..=limits.divisions {
             let share = k as f64 / limits.divisions as f64;
             let on_line = |(last, u): (&f64, &f64)| last + share * (u - last);

@@ -192,6 +192,9 @@ impl NarrowPhase {
                 // the normal is that of the nearest features, which belong to another point of the
                 // patch
                 let d = self.signed_distance(a, X_WA, b, X_WB);
+                // which may have placed large hulls without their lists
+                self.a.fill(a, X_WA);
+                self.b.fill(b, X_WB);
                 let nearest = crate::distance::single(&d);
                 let [on_a, on_b] = single(d.p_WCa, d.p_WCb, d.n_AB_W);
                 let whole = feature::motion(&on_a, &on_b, &nearest);

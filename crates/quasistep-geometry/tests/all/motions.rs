@@ -165,6 +165,46 @@ fn motions_of_every_pair_are_those_of_differences() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
+/// Large hulls, whose distance alone does not list their corners: edges that cross, with the other
+/// points of their patch.
+#[test]
+fn large_hulls_move_as_differences_say() {
+    let mut narrow = NarrowPhase::new();
+    let corner = |k: usize| {
+        let angle = std::f64::consts::TAU * (k / 2) as f64 / 60.0;
+        Vec3::new(0.5 * angle.cos(), 0.5 * angle.sin(), if k % 2 == 0 { 0.3 } else { -0.3 })
+    };
+    let points: Vec<Vec3> = (0..120).map(corner).collect();
+    let disc = Shape::Polytope(Arc::new(Polytope::from_points(&points).unwrap()));
+    let mut s = Samples::new(9);
+    let (mut smooth, mut worst) = (0, 0.0_f64);
+    for _ in 0..300 {
+        let X_A = Pose::new(Quat::from_rotation_vector(s.vec3(0.05)), Vec3::ZERO);
+        let mut X_B = Pose::new(
+            Quat::from_rotation_vector(s.vec3(0.05) + Vec3::Z),
+            Vec3::new(s.between(-0.4, 0.4), s.between(-0.4, 0.4), 1.0),
+        );
+        let d = narrow.signed_distance(&disc, &X_A, &disc, &X_B);
+        X_B.translation -= d.n_AB_W * (d.phi - s.between(1e-3, 5e-3));
+        let margin = 0.05;
+        let (mut points, mut motions) = (Vec::new(), Vec::new());
+        narrow.contact_patch(&disc, &X_A, &disc, &X_B, margin, &mut points);
+        narrow.contact_motions(&disc, &X_A, &disc, &X_B, margin, &points, &mut motions);
+        let (w, v) = (s.vec3(1.0), s.vec3(1.0));
+        for (point, motion) in points.iter().zip(&motions) {
+            let shapes = [&disc; 2];
+            let want = differences(&mut narrow, shapes, [&X_A, &X_B], point, margin, w, v);
+            if let (Some(want), false) = (want, motion.kink || motion.by_differences) {
+                let got = predicted(motion, w, v);
+                let size = want.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
+                let off = got.iter().zip(&want).fold(0.0_f64, |m, (x, y)| m.max((x - y).abs()));
+                (smooth, worst) = (smooth + 1, worst.max(off / size));
+            }
+        }
+    }
+    assert!(smooth > 100 && worst < 1e-6, "{smooth} {worst:.1e}");
+}
+
 /// Nearly parallel edges and capsules, and capsules that overhang a face: both ends of the shared
 /// stretch. The normal turns a thousand times faster than the bodies, so differences use steps of
 /// 1e-7 m and less instead of 1e-4 m.

@@ -1,0 +1,207 @@
+"""Plans to random goals: how many are solved, and in what time.
+
+A goal counts as solved if the check of plans accepts it: the commands alone, replayed in steps of a
+tenth, reach it within its tolerance, keep all bounds and overlap nothing. All numbers of a task are in
+this file; goals come from a seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import quasistep as qs
+
+from machine import cpu_model, versions
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "validation/results/plans.md"
+
+
+@dataclass
+class Case:
+    """A start, the command there, and a goal."""
+
+    q0: np.ndarray
+    u0: np.ndarray
+    goal: qs.PoseGoal
+
+
+@dataclass
+class Task:
+    """A kind of goals, and how it is planned."""
+
+    name: str
+    tolerance: str
+    wanted: str
+    system: Callable[[], qs.System]
+    cases: Callable[[qs.System, np.random.Generator], Iterator[Case]]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def turned(pose: np.ndarray, vector: np.ndarray, way: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:
+    """A pose (w, x, y, z, then m), turned by a rotation vector in the world, and moved."""
+    angle = np.linalg.norm(vector)
+    axis = vector / angle if angle > 0 else np.zeros(3)
+    w, v = math.cos(angle / 2), math.sin(angle / 2) * axis
+    a, b = pose[0], pose[1:4]
+    return np.array([w * a - v @ b, *(w * b + a * v + np.cross(v, b)), *(pose[4:] + way)])
+
+
+# --- the planar hand of quasistatic_simulator turns its ball ---
+
+
+def hand_system() -> qs.System:
+    # no gravity, and a motion that does not depend on the step size
+    return qs.load(
+        ROOT / "scenes/peer/planar_hand.yml",
+        set={"gravity": [0, 0, 0], "step.contact_margin": 0.1, "step.relaxation": 1},
+    )
+
+
+def hand_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """Turns up to 1.5 rad from grasps between whose normals there are more than 107 degrees."""
+    ball, links = "hand/sphere::sphere", ("hand/arm_left::link_2", "hand/arm_right::link_2")
+    arms = {f"hand.arm_{side}::joint_{k}": (-1.5, 1.5) if k == 1 else (-2.0, 2.0) for side in ("left", "right") for k in (1, 2)}
+    y, z = (system.coordinates.index(f"hand.sphere::{axis}_slider") for axis in "yz")
+    while True:
+        q = system.q0.copy()
+        q[y], q[z] = rng.uniform(-0.1, 0.1), rng.uniform(0.3, 0.45)
+        grasps = system.grasps(links, ball, 1, seed=int(rng.integers(2**32)), q0=q, ranges=arms, distance=1e-3, tries=10)
+        if not len(grasps):
+            continue
+        q = grasps[0]
+        normals = system.linearise(q, margin=2e-3).n
+        if len(normals) != 2 or normals[0] @ normals[1] > -0.3:
+            continue
+        pose = turned(system.pose(ball, q), np.array([rng.uniform(-1.5, 1.5), 0, 0]))
+        yield Case(q, system.commanded(q), qs.PoseGoal(ball, pose, angle=0.01, distance=0.01))
+
+
+# --- its Allegro hand turns a ball on the palm ---
+
+
+def ball_system() -> qs.System:
+    return qs.load(ROOT / "scenes/peer/allegro_ball.yml", set={"step.relaxation": 1})
+
+
+def ball_cases(angle: float) -> Callable[[qs.System, np.random.Generator], Iterator[Case]]:
+    def cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+        """Turns by 0.2 to 0.79 rad about x, y or z, from where the scene's grasp ends."""
+        run = system.simulate()
+        q0, u0, ball = run.q[-1], run.u[-1], "hand/sphere::sphere"
+        while True:
+            vector = np.zeros(3)
+            vector[rng.integers(3)] = rng.uniform(0.2, 0.79) * rng.choice([-1, 1])
+            pose = turned(system.pose(ball, q0), vector)
+            yield Case(q0, u0, qs.PoseGoal(ball, pose, angle=angle, distance=0.01))
+
+    return cases
+
+
+# --- a finger pushes a box that rubs on its support ---
+
+
+def pusher_system() -> qs.System:
+    return qs.load(ROOT / "scenes/push_to_pose.yml")
+
+
+def pusher_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """Any pose within 0.3 m and π."""
+    u0, pose = system.commanded(system.q0), system.pose("box", system.q0)
+    while True:
+        r, way, turn = 0.3 * math.sqrt(rng.uniform()), rng.uniform(-np.pi, np.pi), rng.uniform(-np.pi, np.pi)
+        goal = turned(pose, np.array([0, 0, turn]), (r * math.cos(way), r * math.sin(way), 0))
+        yield Case(system.q0, u0, qs.PoseGoal("box", goal, angle=0.05, distance=0.005))
+
+
+# --- a Panda pushes a box on the floor ---
+
+
+def panda_system() -> qs.System:
+    return qs.load(ROOT / "scenes/robots/panda_plan.yml")
+
+
+def panda_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """Ahead by 5 to 15 cm, aside by up to 3 cm, turned by up to 0.3 rad."""
+    u0, pose = system.commanded(system.q0), system.pose("box", system.q0)
+    while True:
+        way = (rng.uniform(0.05, 0.15), rng.uniform(-0.03, 0.03), 0)
+        goal = turned(pose, np.array([0, 0, rng.uniform(-0.3, 0.3)]), way)
+        yield Case(system.q0, u0, qs.PoseGoal("box", goal, angle=0.05, distance=0.005))
+
+
+HAND = {"region": 0.1, "horizon": 4, "patience": 5, "attempts": 100}
+PUSHER = {"region": 0.02, "rates": 0.5, "lower": -0.6, "upper": 0.6, "steps": 150}
+TASKS = [
+    Task("planar hand turns a ball", "0.01 rad, 10 mm", "≥ 80 %, 0.05 s", hand_system, hand_cases, HAND),
+    Task("Allegro hand turns a ball", "0.1 rad, 10 mm", "≥ 98 %, 0.3 s", ball_system, ball_cases(0.1), HAND),
+    Task("Allegro hand turns a ball", "0.03 rad, 10 mm", "≥ 90 %, 0.3 s", ball_system, ball_cases(0.03), HAND),
+    Task("finger pushes a box, local", "0.05 rad, 5 mm", "≥ 60 %, 3 s", pusher_system, pusher_cases, PUSHER),
+    Task("finger pushes a box, MPPI", "0.05 rad, 5 mm", "≥ 90 %, 3 s", pusher_system, pusher_cases,
+         {**PUSHER, "planner": "mppi", "horizon": 12}),
+    Task("Panda pushes a box", "0.05 rad, 5 mm", "≥ 90 %, 2 s", panda_system, panda_cases,
+         {"region": 0.05, "rates": 1.0, "horizon": 6}),
+]  # fmt: skip
+
+
+def interval(solved: int, n: int) -> tuple[float, float]:
+    """95 % interval of a share (Wilson 1927)."""
+    z, p = 1.96, solved / n
+    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+
+
+def row(task: Task, n: int, seed: int, changes: dict[str, Any]) -> str:
+    """Plans to n goals; a row of the table."""
+    system = task.system()
+    cases = task.cases(system, np.random.default_rng(seed))
+    cpu: dict[bool, list[float]] = {True: [], False: []}
+    for index in range(n):
+        case = next(cases)
+        began = time.process_time()
+        plan = system.plan(case.goal, q0=case.q0, u0=case.u0, threads=1, seed=index, **{**task.settings, **changes})
+        cpu[plan.solved].append(time.process_time() - began)
+        print(f"\r{task.name}, {task.tolerance}: {len(cpu[True])} of {index + 1}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    solved, times = len(cpu[True]), sorted(cpu[True])
+    low, high = interval(solved, n)
+    share = f"{solved} of {n} ({100 * low:.0f} to {100 * high:.0f} %)"
+    middle, late = (f"{median(times):.3f}", f"{times[int(0.95 * len(times))]:.2f}") if times else ("–", "–")
+    missed = f"{median(cpu[False]):.2f}" if cpu[False] else "–"
+    return f"| {task.name} | {task.tolerance} | {task.wanted} | {share} | {middle} | {late} | {missed} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="validation/run plans", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--goals", type=int, default=100, metavar="N", help="goals of each task (100)")
+    parser.add_argument("--seed", type=int, default=1, help="of goals and planners (1)")
+    parser.add_argument("--only", metavar="WORD", help="only tasks whose name has it; no file is written")
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings of planners, as of System.plan")
+    arguments = parser.parse_args()
+    changes = {key: eval(value) for key, _, value in (pair.partition("=") for pair in arguments.set)}  # noqa: S307
+    tasks = [task for task in TASKS if arguments.only is None or arguments.only in task.name]
+    rows = [row(task, arguments.goals, arguments.seed, changes) for task in tasks]
+    table = "\n".join([
+        "| task | tolerance | wanted | solved (95 % interval) | CPU s, median | 95 % | where not solved |",
+        "|---|---|---|---|---|---|---|",
+        *rows,
+    ])  # fmt: skip
+    head = f"{date.today()}, {cpu_model()}, {versions()}; one thread, goals of seed {arguments.seed}"
+    text = f"# Plans to random goals\n\n{head}\n\n{table}\n"
+    print(text)
+    if arguments.only is None and not changes:
+        RESULTS.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
