@@ -1,11 +1,13 @@
 """Settings of the site: `cargo xtask site` builds it from this folder."""
 
 import re
+from functools import partialmethod
 from pathlib import Path
 
 import quasistep
 from docutils import nodes
 from docutils.utils.math import latex2mathml
+from nbclient import NotebookClient
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
@@ -33,7 +35,8 @@ nb_execution_mode = "force"
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
-nb_merge_streams = True
+# pieces of a cell's output are one text
+NotebookClient.__init__ = partialmethod(NotebookClient.__init__, coalesce_streams=True)
 
 # shapes such as (T, n_u) in docstrings name no object
 suppress_warnings = ["ref.python"]
@@ -86,7 +89,29 @@ class Keys(SphinxTransform):
                 row[0].insert(0, entry)
 
 
+class CellMagics(SphinxTransform):
+    """Shows `%%sh` cells as shell commands and `%%writefile` cells as the file that they write."""
+
+    default_priority = 800
+
+    def apply(self):
+        for block in self.document.findall(nodes.literal_block):
+            first, _, rest = block.astext().partition("\n")
+            if first.startswith("%%sh"):
+                language = "sh"
+            elif first.startswith("%%writefile "):
+                name = first.split()[1]
+                language = name.rsplit(".")[-1].replace("yml", "yaml")
+                block.parent.insert(block.parent.index(block), nodes.paragraph("", "", nodes.literal("", name)))
+            else:
+                continue
+            block["language"] = language
+            block.children = [nodes.Text(rest)]
+            block.rawsource = rest
+
+
 def setup(app):
     app.add_transform(Keys)
+    app.add_transform(CellMagics)
     app.connect("source-read", _file_links)
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
