@@ -24,6 +24,7 @@ exclude_patterns = ["data"]
 html_theme = "furo"
 html_copy_source = False
 html_show_sourcelink = False
+html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 
