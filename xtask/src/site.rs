@@ -16,7 +16,8 @@ pub fn build() -> Result<(), Failure> {
     command(&python, &builder).run("builder of the site")?;
     let sphinx = ["-m", "sphinx", "-q", "-W", "--keep-going", "-E", "-d", "out/site-cache"];
     let to = ["docs", "out/site"];
-    command(&python, &[&sphinx[..], &to].concat()).env("PATH", path).run("site")?;
+    command(&python, &[&sphinx[..], &to].concat()).env("PATH", &path).run("site")?;
+    command(&python, &["docs/run_commands.py"]).env("PATH", path).run("commands of the docs")?;
     measured("search of the site", search)?;
     println!("   {}", root().join("out/site/index.html").display());
     Ok(())
