@@ -92,6 +92,15 @@ def test_every_public_name_is_on_a_page_of_the_interface():
     assert set(qs.__all__) - constants == shown
 
 
+def test_every_error_has_an_entry_in_troubleshooting():
+    text = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    bases = {qs.QuasistepError, qs.StepError}
+    for name in qs.__all__:
+        item = getattr(qs, name)
+        if inspect.isclass(item) and issubclass(item, Exception) and item not in bases:
+            assert f"`{name}`" in text, f"{name} has no entry"
+
+
 def test_the_gallery_shows_every_scene():
     page = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
     scenes = sorted(file.stem for file in (ROOT / "scenes").glob("*.yml"))
