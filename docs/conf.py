@@ -80,14 +80,15 @@ class Keys(SphinxTransform):
             if isinstance(row.parent, nodes.thead):
                 continue
             for literal in row[0].findall(nodes.literal):
-                key = re.match(r"\w+", literal.astext())
-                name = f"key-{key[0]}" if key else ""
-                if not key or name in self.document.ids:
-                    continue
-                literal["ids"].append(name)
-                self.document.ids[name] = literal
-                entry = addnodes.index(entries=[("single", key[0], name, "main", None)])
-                row[0].insert(0, entry)
+                text = literal.astext()
+                # `{at: t, coordinate: arm.elbow}` has two keys
+                for key in re.findall(r"(\w+)(?=:)", text) or re.findall(r"^\w+", text):
+                    name = f"key-{key}"
+                    if name in self.document.ids:
+                        continue
+                    literal["ids"].append(name)
+                    self.document.ids[name] = literal
+                    row[0].insert(0, addnodes.index(entries=[("single", key, name, "main", None)]))
 
 
 class CellMagics(SphinxTransform):
