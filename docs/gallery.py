@@ -2,6 +2,7 @@
 
 import io
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -37,11 +38,10 @@ def run(scene, verb):
     if verb == "mpc":
         return system.control()
     if verb == "plan":
-        # the scene's own goals and planner
-        from subprocess import run as call
-
+        # by the command, with the scene's own goals and planner
         folder = ROOT / "out/gallery"
-        call(["quasistep", "plan", ROOT / f"scenes/{scene}.yml", "-o", folder, "--no-page"], check=True)
+        plan = ["quasistep", "plan", ROOT / f"scenes/{scene}.yml", "-o", folder, "--no-page"]
+        subprocess.run(plan, check=True)
         return qs.read_run(folder)
     return system.simulate()
 
