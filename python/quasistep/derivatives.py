@@ -108,7 +108,7 @@ class Kinks(NamedTuple):
         Chosen: the points stay.
     held : int
         Edges that touch without pushing but can only move with others that push. A kink only for changes that take
-        them off one another, of which ``apart`` of :meth:`StepDerivatives.jvp` tells; not counted by :meth:`any`.
+        them off one another; ``apart`` of :meth:`StepDerivatives.jvp` has its size. Not counted by :meth:`any`.
     loads : int
         Bodies that move where contacts with exact friction exchange loads that the balance leaves open: the step is one
         of many. Chosen: one of the consistent changes.
