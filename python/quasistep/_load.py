@@ -55,7 +55,7 @@ def loads(
     dir : path
         Folder at which paths start.
     file : str
-        What complaints call the file; without it they have keys only.
+        Name of the file in errors; without it they have keys only.
 
     Returns
     -------

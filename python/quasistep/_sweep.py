@@ -45,8 +45,8 @@ def sweep(
     driver was killed, the machine was switched off. At most two shards for each worker are in memory.
     Workers end with their driver, however that ends.
 
-    The file tells by which function, arguments, versions of Python and quasistep its rows were made; a
-    sweep that differs is refused, and so is a file that is no sweep's: it stays as it is. Compared are
+    The file has the function, the arguments and the versions of Python and quasistep that made its rows. A
+    sweep that differs is refused, and so is a file that is no sweep's; it stays unchanged. Compared are
     the function's code, values bound to its parameters (`functools.partial`, closures), and the
     functions, classes and values of its own module that it looks up.
 

@@ -1,7 +1,6 @@
 """A system made in code: the scene grammar as Python calls.
 
-Everything that a scene file can say can be said here, with the same keys and the same complaints;
-`docs/scene-format.md` is the grammar of both.
+It has the keys and the errors of scene files; `docs/scene-format.md` and `docs/scene` are the grammar of both.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class Mpc:
     search : {"global", "local"}
         ``"local"`` only improves the first modes found.
     start : array_like, shape (n_x,), optional
-        Where plans start if :meth:`plan` is told no state.
+        State at which plans start, unless :meth:`plan` gets another one.
 
     Raises
     ------

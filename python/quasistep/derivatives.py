@@ -108,7 +108,7 @@ class Kinks(NamedTuple):
         Chosen: the points stay.
     held : int
         Edges that touch without pushing but can only move with others that push. A kink only for changes that take
-        them off one another, of which ``apart`` of :meth:`StepDerivatives.jvp` tells; not counted by :meth:`any`.
+        them off one another; ``apart`` of :meth:`StepDerivatives.jvp` has its size. Not counted by :meth:`any`.
     loads : int
         Bodies that move where contacts with exact friction exchange loads that the balance leaves open: the step is one
         of many. Chosen: one of the consistent changes.
@@ -153,31 +153,35 @@ class StepDerivatives:
     They include how distances, normals, witness points and Jacobians turn with q. Configurations change on their
     tangent space: :math:`q \oplus dq`, dofs to dofs, in the order of :attr:`System.dofs`.
 
-    | input | shape | |
-    |---|---|---|
-    | ``q`` | (n_v,) | configuration |
-    | ``velocity`` | (n_v,) | at the start; of steps that carry it over (``motion: dynamic``), else without effect |
-    | ``u`` | (n_u_v,) | command, on its tangent space |
-    | ``u_rate`` | (n_u_v,) | rate of the command |
-    | ``wrench`` | (n_bodies, 6) | torque about the body's origin, then force, world axes |
-    | ``tau`` | (n_v,) | generalised force |
-    | ``mu``, ``mu_spin``, ``mu_roll`` | (contacts,) | of each of ``report.contacts`` |
-    | ``compliance`` | (contacts,) | of those that give way |
-    | ``stiffness``, ``damping`` | (n_u_v,) | |
-    | ``mass`` | (n_bodies,) | at fixed shape |
-    | ``com`` | (n_bodies, 3) | centre of mass, in the body's axes |
-    | ``inertia`` | (n_bodies, 6) | about it: xx, yy, zz, xy, xz, yz; beside what grows with the mass |
-    | ``support`` | (n_bodies, 3) | of the body's joint: friction, load, spin radius |
-    | ``h`` | () | time step, at fixed command |
-    | ``relaxation`` | () | relaxation time |
+    ================================  =============  ====================================================================================
+    input                             shape          meaning
+    ================================  =============  ====================================================================================
+    ``q``                             (n_v,)         configuration
+    ``velocity``                      (n_v,)         at the start; of steps that carry it over (``motion: dynamic``), else without effect
+    ``u``                             (n_u_v,)       command, on its tangent space
+    ``u_rate``                        (n_u_v,)       rate of the command
+    ``wrench``                        (n_bodies, 6)  torque about the body's origin, then force, world axes
+    ``tau``                           (n_v,)         generalised force
+    ``mu``, ``mu_spin``, ``mu_roll``  (contacts,)    of each of ``report.contacts``
+    ``compliance``                    (contacts,)    of those that give way
+    ``stiffness``, ``damping``        (n_u_v,)
+    ``mass``                          (n_bodies,)    at fixed shape
+    ``com``                           (n_bodies, 3)  centre of mass, in the body's axes
+    ``inertia``                       (n_bodies, 6)  about it: xx, yy, zz, xy, xz, yz; beside what grows with the mass
+    ``support``                       (n_bodies, 3)  of the body's joint: friction, load, spin radius
+    ``h``                             ()             time step, at fixed command
+    ``relaxation``                    ()             relaxation time
+    ================================  =============  ====================================================================================
 
-    | output | shape | |
-    |---|---|---|
-    | ``q_next`` | (n_v,) | next configuration |
-    | ``v`` | (n_v,) | velocity during the step, which ``motion: dynamic`` carries over |
-    | ``normal`` | (contacts,) | normal impulses, N·s |
-    | ``impulse`` | (contacts, 6) | on b, world axes: angular about the point in N·m·s, then linear in N·s |
-    | ``components`` | (contacts, 6) | the same along directions of the contact, as :attr:`ContactImpulses.impulse` |
+    ==============  =============  ============================================================================
+    output          shape          meaning
+    ==============  =============  ============================================================================
+    ``q_next``      (n_v,)         next configuration
+    ``v``           (n_v,)         velocity during the step, which ``motion: dynamic`` carries over
+    ``normal``      (contacts,)    normal impulses, N·s
+    ``impulse``     (contacts, 6)  on b, world axes: angular about the point in N·m·s, then linear in N·s
+    ``components``  (contacts, 6)  the same along directions of the contact, as :attr:`ContactImpulses.impulse`
+    ==============  =============  ============================================================================
 
     Wherever six numbers are a velocity, a load or an impulse, the angular part comes first: (angular velocity, velocity),
     (torque, force), (angular impulse, impulse).

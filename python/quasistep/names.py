@@ -145,8 +145,8 @@ class NamedSystem(_core.System):
 
     @cached_property
     def commands(self) -> Names:
-        """Names of the entries of u: the coordinates of actuated and prescribed joints, then the pose
-        (unit quaternion, position) that each frame with Cartesian stiffness is told."""
+        """Names of the entries of u: the coordinates of actuated and prescribed joints, then the commanded
+        pose (unit quaternion, position) of each frame with Cartesian stiffness."""
         return Names(self._name_lists["commands"])
 
     @cached_property

@@ -123,7 +123,7 @@ class RecordedRun(Pictured):
 
 def read_run(path: str | os.PathLike[str]) -> RecordedRun:
     """Reads a run that ``quasistep run`` or :meth:`Run.save` wrote. A file that was cut off is read up to there, and so is
-    that of a run that goes on: ``stopped`` tells up to which time.
+    that of a run that goes on: ``stopped`` says up to which time.
 
     Parameters
     ----------

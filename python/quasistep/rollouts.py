@@ -155,7 +155,7 @@ class RolloutSystem(DifferentiableSystem):
         Each rollout starts cold; every later step starts its solver from the one before. The same bits for any
         number of threads. ``mode=qs.Smooth(kappa)`` rolls out the relaxed step, whose contacts push before they
         touch. It sees the pairs within the margin, and their linearised gaps, so that large steps may go through
-        bodies: ``overlaps`` tells of the true distances along the way.
+        bodies: ``overlaps`` has the true distances along the way.
 
         Parameters
         ----------

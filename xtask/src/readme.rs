@@ -1,8 +1,8 @@
 //! Runs the README's commands as a reader would.
 
 use crate::cost::measured;
-use crate::robots;
 use crate::task::{Failure, cargo, command, root};
+use crate::{robots, site};
 use std::path::{Path, PathBuf};
 
 /// Runs the first command of the README and checks that its last output line is the path of a page.
@@ -97,6 +97,7 @@ pub fn pictures() -> Result<(), Failure> {
         .map_err(|e| Failure::new(e.to_string()))?;
     std::fs::copy(out.join("tracy_fig1.png"), folder.join("bunny_grasp.png"))
         .map_err(|e| Failure::new(e.to_string()))?;
+    site::gallery()?;
     robots::fetch()?;
     for (name, options) in ROBOT_PICTURES {
         let scene = format!("scenes/robots/{name}.yml");

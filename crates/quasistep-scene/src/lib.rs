@@ -2,7 +2,7 @@
 //!
 //! This is the only crate that opens scene files. All quantities are in SI units: m, kg, s, rad, N.
 //! Every mistake is reported on one line with file, line and key: [`SceneError`]. The grammar is
-//! documented in `docs/scene-format.md` of the repository.
+//! documented in `docs/scene-format.md` and `docs/scene` of the repository.
 //!
 //! ```no_run
 //! use quasistep_scene::Scene;

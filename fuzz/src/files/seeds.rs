@@ -87,10 +87,11 @@ fn scenes() -> Vec<Files> {
         let text = std::fs::read(testkit::scene_path(name)).expect("a shipped scene");
         all.push(Files::from([("scene.yml".to_owned(), text)]));
     }
-    let page = std::fs::read_to_string(testkit::root().join("docs/scene-format.md"));
-    for example in page.expect("the page of the format").split("```").skip(1).step_by(2) {
-        if let Some(text) = example.strip_prefix("yaml") {
-            all.push(Files::from([("scene.yml".to_owned(), text.as_bytes().to_vec())]));
+    for (_, page) in testkit::scene_format_pages() {
+        for example in page.split("```").skip(1).step_by(2) {
+            if let Some(text) = example.strip_prefix("yaml") {
+                all.push(Files::from([("scene.yml".to_owned(), text.as_bytes().to_vec())]));
+            }
         }
     }
     all

@@ -1,4 +1,4 @@
-//! The examples in docs/scene-format.md are valid scenes.
+//! The pages of the scene format: their examples are valid scenes, and every key is on one of them.
 
 use quasistep_scene::Scene;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ fn examples(page: &str) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn every_example_of_the_page_is_a_scene() {
+fn every_example_of_the_pages_is_a_scene() {
     let folder = std::env::temp_dir().join(format!("quasistep-page-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("robot.urdf"), ROBOT).unwrap();
@@ -60,30 +60,29 @@ fn every_example_of_the_page_is_a_scene() {
         "time,q1,q2,part\n0,0,0,0\n1,1,1,0\n1,1,1,1\n2,0,0,1\n",
     )
     .unwrap();
-    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/scene-format.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let examples = examples(&page);
-    let read: Vec<_> = examples
-        .iter()
-        .map(|(line, text)| {
-            (line, Scene::parse(text, "scene-format.md example", "example", &folder, &[]))
-        })
-        .collect();
+    let mut read = Vec::new();
+    for (page, text) in testkit::scene_format_pages() {
+        for (line, example) in examples(&text) {
+            let scene = Scene::parse(&example, "example", "example", &folder, &[]);
+            read.push((format!("{page}:{line}"), scene));
+        }
+    }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 29);
-    for (line, scene) in read {
+    assert_eq!(read.len(), 33);
+    for (place, scene) in read {
         if let Err(error) = scene {
-            panic!("example at line {line}: {error}");
+            panic!("example at {place}: {error}");
         }
     }
 }
 
-/// Every key that the reader accepts is documented on the page.
+/// Every key that the reader accepts is documented on a page.
 #[test]
 fn every_key_is_documented() {
-    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/scene-format.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let words: Vec<&str> = page.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+    let pages: Vec<String> =
+        testkit::scene_format_pages().into_iter().map(|(_, text)| text).collect();
+    let pages = pages.concat();
+    let words: Vec<&str> = pages.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let folder = PathBuf::from(".");
     // an unknown key in each place makes the reader list the valid ones
     for text in [
@@ -125,7 +124,7 @@ fn every_key_is_documented() {
         // an error in a copy ends with the copy's name
         let valid = valid.split(" (in `").next().unwrap_or(valid);
         for key in valid.split('`').skip(1).step_by(2).filter(|key| *key != "zzz") {
-            assert!(words.contains(&key), "`{key}` is not on the page");
+            assert!(words.contains(&key), "`{key}` is on no page");
         }
     }
 }
