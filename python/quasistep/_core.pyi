@@ -418,7 +418,7 @@ def plan(
     goals: list[list[tuple[Any, ...]]],
     costs: tuple[_Array, _Array, _Array, float, float],
     states: list[tuple[str, tuple[float, float]]],
-    settings: tuple[str, int, list[float], float, int, int, float, int],
+    settings: tuple[str, int, list[float], tuple[float, bool], int, int, float, int],
     limits: tuple[int, int, int, float, int | None],
     h: float | None,
     params: StepParams | None,

@@ -141,6 +141,7 @@ class PlanningSystem(RolloutSystem):
         rates: ArrayLike = np.inf,
         states: Mapping[str, tuple[float, float]] | None = None,
         region: float = 0.05,
+        contact_region: bool = False,
         horizon: int = 10,
         kappa: Sequence[float] = (1e-2, 1e-3, 1e-4),
         samples: int | None = None,
@@ -183,6 +184,9 @@ class PlanningSystem(RolloutSystem):
             Largest rates of the commands, in m/s or rad/s.
         region : float
             Largest change of a command by one program, or deviation of random changes per step, in m or rad.
+        contact_region : bool
+            Programs of the local planner also keep the linearised impulses of contacts in their cones, and gaps open:
+            the contact trust region (Suh et al. 2025).
         horizon : int
             Number of steps of the horizon.
         kappa : sequence of float
@@ -260,7 +264,7 @@ class PlanningSystem(RolloutSystem):
         data = _core.plan(
             self, start, before, given, (low, high, fast, effort, at_end),
             [(name, (float(a), float(b))) for name, (a, b) in (states or {}).items()],
-            (planner, horizon, [float(k) for k in kappa], region, samples, rounds, share, seed),
+            (planner, horizon, [float(k) for k in kappa], (region, contact_region), samples, rounds, share, seed),
             (steps, patience, attempts, time, checked_threads(threads)), h, params, progress,
         )  # fmt: skip
         return GoalPlan(

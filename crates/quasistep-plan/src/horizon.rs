@@ -10,6 +10,7 @@
 //! States are eliminated: `dq_k = G_k du`, so the variables are the changes of the commands alone.
 
 use crate::task::Task;
+use quasistep::ContactImpulses;
 use quasistep_qp::{Qp, QpSolver, Rows, Settings, Solution, Status};
 
 /// Matrices of a rollout and errors along it.
@@ -24,6 +25,8 @@ pub struct Along<'a> {
     pub errors: &'a [(Vec<f64>, Vec<f64>)],
     /// Configurations after each step, `T × n_q`.
     pub q: &'a [f64],
+    /// Impulses of each step, for the contact trust region; empty without it.
+    pub impulses: &'a [ContactImpulses],
 }
 
 /// Bounds of the changes of commands.
@@ -78,7 +81,7 @@ impl Horizon {
     }
 
     fn add_errors(&mut self, along: &Along<'_>, n: usize, task: &Task) {
-        let &Along { n_v, by_q, by_u, errors, q } = along;
+        let &Along { n_v, by_q, by_u, errors, q, impulses } = along;
         let steps = errors.len();
         let (n_u, n_q) = (n / steps, q.len() / steps);
         let Self { P, c, A: rows, b, G, next, S, columns, .. } = self;
@@ -90,6 +93,9 @@ impl Horizon {
             let A = &by_q[k * n_v * n_v..(k + 1) * n_v * n_v];
             let B = &by_u[k * n_v * n_u..(k + 1) * n_v * n_u];
             let known = k * n_u;
+            if let Some(impulses) = impulses.get(k) {
+                add_cones(impulses, (n_v, n_u), (&G[..], known), (rows, b, &columns[..]));
+            }
             next.clear();
             next.resize(n_v * n, 0.0);
             for i in 0..n_v {
@@ -180,6 +186,47 @@ impl Horizon {
                     self.A.push(&[at, at - n_u as u32], &[-sign, sign]);
                 }
                 self.b.push(-(most - sign * change).max(0.0));
+            }
+        }
+    }
+}
+
+/// Adds the rows of the contact trust region of a step: linearised impulses stay in their cones, and
+/// gaps stay open. With the barrier `s z = kappa` of a gap `s` and its impulse `z`, `s + ds ≥ 0` is
+/// `dz ≤ z`.
+fn add_cones(
+    impulses: &ContactImpulses,
+    (n_v, n_u): (usize, usize),
+    (G, known): (&[f64], usize),
+    (rows, b, columns): (&mut Rows, &mut Vec<f64>, &[u32]),
+) {
+    let n = G.len() / n_v;
+    // change of a combination of a contact's impulses with all commands so far
+    let mut push = |contact: usize, factors: &[(usize, f64)], room: f64| {
+        let mut S = vec![0.0; known + n_u];
+        for &(i, factor) in factors {
+            let row = 6 * contact + i;
+            for (j, by) in impulses.by_q[row * n_v..(row + 1) * n_v].iter().enumerate() {
+                add_scaled(factor * by, &G[j * n..j * n + known], &mut S[..known]);
+            }
+            add_scaled(factor, &impulses.by_q_cmd[row * n_u..(row + 1) * n_u], &mut S[known..]);
+        }
+        // in units of the room
+        let scale = 1.0 / room.max(f64::MIN_POSITIVE);
+        if S.iter().any(|s| s.abs() * scale > 1e-9) {
+            S.iter_mut().for_each(|s| *s *= scale);
+            rows.push(&columns[..known + n_u], &S);
+            b.push(-1.0);
+        }
+    };
+    for (contact, (z, cone)) in
+        impulses.impulses.chunks_exact(6).zip(impulses.cones.chunks_exact(5)).enumerate()
+    {
+        push(contact, &[(0, -1.0)], z[0]);
+        push(contact, &[(0, 1.0)], z[0]);
+        for (i, mu) in cone.iter().enumerate().filter(|(_, mu)| **mu > 0.0) {
+            for sign in [1.0, -1.0] {
+                push(contact, &[(0, *mu), (i + 1, sign)], mu * z[0] + sign * z[i + 1]);
             }
         }
     }

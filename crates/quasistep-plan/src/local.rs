@@ -5,7 +5,7 @@ use crate::goal::Goal;
 use crate::horizon::{Along, Horizon, Within};
 use crate::random::Random;
 use crate::rollout::{From, World, draw, least};
-use quasistep::{BatchInput, Mode, RunDerivatives, RunMatrices};
+use quasistep::{BatchInput, Mode, RunDerivatives, RunMatrices, RunMode};
 use quasistep_model::Kinematics;
 
 /// Settings of the local planner.
@@ -17,6 +17,9 @@ pub struct LocalSettings {
     pub kappa: Vec<f64>,
     /// Largest change of a command by one program, in m or rad, > 0.
     pub region: f64,
+    /// Whether programs also keep the linearised impulses of contacts within what the relaxed step
+    /// allows: the contact trust region (Suh et al. 2025).
+    pub contact_region: bool,
     /// Whether shares of a change are tried on the step itself, and the best is taken.
     pub line_search: bool,
     /// Number of random changes that are tried on the step itself where no program finds a better
@@ -32,6 +35,7 @@ impl Default for LocalSettings {
             horizon: 10,
             kappa: vec![1e-2, 1e-3, 1e-4],
             region: 0.1,
+            contact_region: false,
             line_search: true,
             samples: 32,
             seed: 0,
@@ -128,7 +132,8 @@ impl Local {
         };
         let matrices = Some(RunMatrices { by_x: by_q, by_q_cmd: by_u, by_parameters: &mut [] });
         let out = RunDerivatives { q, by: &mut [], matrices };
-        let mode = Mode::Smooth { kappa }.into();
+        let impulses = settings.contact_region;
+        let mode = RunMode { mode: Mode::Smooth { kappa }, contacts: false, impulses };
         let outcomes = system.run_derivatives(&input, &[], world.params, mode, 1, out).ok()?;
         if outcomes[0].error.is_some() {
             return None;
@@ -138,7 +143,7 @@ impl Local {
             system.model().kinematics(q, kin);
             goal.linearise(system, (q, kin), e, J);
         }
-        let along = Along { n_v, by_q, by_u, errors, q };
+        let along = Along { n_v, by_q, by_u, errors, q, impulses: &outcomes[0].impulses };
         let (task, before, h) = (world.task, &from.before[..], world.params.time_step);
         let within = Within { task, u, before, h, region: settings.region };
         horizon.solve(&along, &within).map(<[f64]>::to_vec)

@@ -315,12 +315,12 @@ impl Search<'_> {
         if end == PlanEnd::Reached { self.replay(path) } else { (path.up_to(best_at), end) }
     }
 
-    /// Takes the steps of a path again without a break, as those who follow it do. States differ by
-    /// the tolerance of steps. Returns the path up to where it misses a goal.
+    /// Takes the steps of a path again from the start, as those who follow it do. Where a motion is
+    /// sensitive, states differ by more than the tolerance of steps. Returns the path up to where it misses a goal.
     fn replay(&mut self, path: Path) -> (Path, PlanEnd) {
         let World { system, task, .. } = self.world;
         let mut from = path.nodes[0].clone();
-        self.work.start_from(Some(&from.warm));
+        self.work = system.create_workspace();
         let mut again = path.up_to(0);
         for (step, node) in path.nodes.iter().enumerate().skip(1) {
             if let Err(why) = self.take(&mut from, &node.before) {

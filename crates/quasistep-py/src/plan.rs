@@ -94,10 +94,13 @@ fn task(
     Ok(Task { goals, commands, rates: flat(&rates), states, effort, at_end })
 }
 
-/// Settings of a planner: name, horizon, kappa, region, samples, rounds, share, seed.
-type Settings = (String, usize, Vec<f64>, f64, usize, usize, f64, u64);
+/// Settings of a planner: name, horizon, kappa, region and whether it is of contacts too, samples,
+/// rounds, share, seed.
+type Settings = (String, usize, Vec<f64>, (f64, bool), usize, usize, f64, u64);
 
-fn planner((name, horizon, kappa, region, samples, rounds, share, seed): Settings) -> Planner {
+fn planner(
+    (name, horizon, kappa, (region, contact_region), samples, rounds, share, seed): Settings,
+) -> Planner {
     let sampling = |average| {
         Planner::Sampling(SamplingSettings {
             average,
@@ -115,6 +118,7 @@ fn planner((name, horizon, kappa, region, samples, rounds, share, seed): Setting
             horizon,
             kappa,
             region,
+            contact_region,
             line_search: true,
             samples,
             seed,

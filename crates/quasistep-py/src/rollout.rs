@@ -71,7 +71,7 @@ pub fn rollouts<'py>(
                 by_parameters: &mut by_parameters,
             });
             let out = RunDerivatives { q: &mut q, by: &mut by, matrices };
-            let mode = RunMode { mode: mode(kappa), contacts };
+            let mode = RunMode { mode: mode(kappa), contacts, impulses: false };
             world.run_derivatives(
                 &input,
                 changes,

@@ -74,7 +74,8 @@ fn command_at_start(scene: &Scene) -> Vec<f64> {
 }
 
 fn planner(section: &PlanSection) -> Planner {
-    let &PlanSection { horizon, region, samples, rounds, share, seed, .. } = section;
+    let &PlanSection { horizon, region, contact_region, samples, rounds, share, seed, .. } =
+        section;
     let sampling = |average| {
         let deviation = region;
         Planner::Sampling(SamplingSettings { average, horizon, samples, rounds, deviation, seed })
@@ -83,7 +84,15 @@ fn planner(section: &PlanSection) -> Planner {
         PlannerKind::Local => {
             let kappa = section.kappa.clone();
             let line_search = true;
-            Planner::Local(LocalSettings { horizon, kappa, region, line_search, samples, seed })
+            Planner::Local(LocalSettings {
+                horizon,
+                kappa,
+                region,
+                contact_region,
+                line_search,
+                samples,
+                seed,
+            })
         }
         PlannerKind::PathIntegral => sampling(Average::PathIntegral(share)),
         PlannerKind::CrossEntropy => sampling(Average::CrossEntropy(share)),

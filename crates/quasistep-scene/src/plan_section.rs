@@ -25,6 +25,8 @@ pub struct PlanSection {
     /// Largest change of a command by one program, or deviation of random changes per step, in m or
     /// rad.
     pub region: f64,
+    /// Whether programs keep linearised impulses in their cones.
+    pub contact_region: bool,
     /// Number of random rollouts.
     pub samples: usize,
     /// Number of rounds of random rollouts in each step.
@@ -96,9 +98,22 @@ pub enum PlanTarget {
     },
 }
 
-const KEYS: [&str; 14] = [
-    "goals", "planner", "horizon", "kappa", "region", "samples", "rounds", "share", "seed",
-    "effort", "at_end", "bounds", "rates", "limits",
+const KEYS: [&str; 15] = [
+    "goals",
+    "planner",
+    "horizon",
+    "kappa",
+    "region",
+    "contact_region",
+    "samples",
+    "rounds",
+    "share",
+    "seed",
+    "effort",
+    "at_end",
+    "bounds",
+    "rates",
+    "limits",
 ];
 const LIMITS: [&str; 4] = ["steps", "patience", "attempts", "time"];
 const TARGET: [&str; 9] =
@@ -157,6 +172,7 @@ impl PlanSection {
             horizon: whole(map.get("horizon"), 1, 10)?,
             kappa: kappa(map.get("kappa"))?,
             region: positive("region", "m or rad", 0.05)?,
+            contact_region: map.get("contact_region").map_or(Ok(false), At::boolean)?,
             samples: whole(map.get("samples"), if local { 0 } else { 2 }, samples)?,
             rounds: whole(map.get("rounds"), 1, 2)?,
             share: positive("share", "", 0.1)?,

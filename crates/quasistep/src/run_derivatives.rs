@@ -12,7 +12,9 @@
 
 use crate::batch::{BatchInput, own_list, own_part, spread};
 use crate::batch_derivatives::split;
-use crate::derivatives::{DerivativeError, Derivatives, Mode, OutputChange, StateRows, StepKinks};
+use crate::derivatives::{
+    ContactImpulses, DerivativeError, Derivatives, Mode, OutputChange, StateRows, StepKinks,
+};
 use crate::error::StepError;
 use crate::params::StepParams;
 use crate::report::ContactReport;
@@ -55,11 +57,14 @@ pub struct RunMode {
     pub mode: Mode,
     /// Whether the contacts of every step are kept in [`RunOutcome::contacts`].
     pub contacts: bool,
+    /// Whether the impulses of every step with their derivatives are kept in
+    /// [`RunOutcome::impulses`]; they need matrices.
+    pub impulses: bool,
 }
 
 impl From<Mode> for RunMode {
     fn from(mode: Mode) -> Self {
-        Self { mode, contacts: false }
+        Self { mode, contacts: false, impulses: false }
     }
 }
 
@@ -74,6 +79,8 @@ pub struct RunOutcome {
     pub overlap: Option<RunOverlap>,
     /// Contacts of every step, with their impulses, if wanted.
     pub contacts: Vec<Vec<ContactReport>>,
+    /// Impulses of every step with their derivatives, if wanted.
+    pub impulses: Vec<ContactImpulses>,
     /// Error of the step that has no derivatives; none is taken after it.
     pub error: Option<DerivativeError>,
 }
@@ -342,7 +349,15 @@ impl Propagated<'_> {
             state.v.clone_from(&derivatives.report().v);
         }
         match matrices {
-            Some(matrices) => self.fill(carried, matrices)?,
+            Some(matrices) => {
+                self.derivatives.keep_for_impulses(self.mode.impulses);
+                self.fill(carried, matrices)?;
+                if self.mode.impulses {
+                    let mut impulses = ContactImpulses::default();
+                    self.derivatives.contact_impulses(self.system, &mut impulses)?;
+                    self.outcome.impulses.push(impulses);
+                }
+            }
             None => self.propagate(carried)?,
         }
         self.derivatives.advance();

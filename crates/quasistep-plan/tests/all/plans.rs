@@ -240,3 +240,25 @@ fn attempts_follow_one_that_stalls_and_keep_bounds_of_coordinates() {
         "`box.y` at the start is 0; it must be within its bounds"
     );
 }
+
+/// The contact trust region binds: programs with it lead elsewhere. The plan holds as well.
+#[test]
+fn a_region_of_contacts_changes_the_plan() {
+    let scene = pusher();
+    let (state, before) = start(&scene);
+    let system = &scene.system;
+    let task = task(system, vec![moved(system, &state.q, "box/box", (0.05, 0.0, -0.1))]);
+    let search = |contact_region: bool| {
+        let [Planner::Local(settings), ..] = planners() else { panic!() };
+        let planner = Planner::Local(LocalSettings { contact_region, ..settings });
+        let look = &mut |_: &_| ControlFlow::Continue(());
+        let limits = Limits::default();
+        let start = (&state, &before[..]);
+        let plan = plan(system, &scene.params, start, &task, &planner, &limits, look).unwrap();
+        assert_eq!(plan.status, PlanEnd::Reached, "{contact_region}");
+        plan
+    };
+    let (free, bound) = (search(false), search(true));
+    assert!(check_plan(system, &scene.params, &state, &bound.claim(&task, &before)).holds());
+    assert_ne!(free.commands, bound.commands);
+}

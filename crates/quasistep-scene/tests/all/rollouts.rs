@@ -4,8 +4,8 @@
 use crate::common::differences::Random;
 use crate::common::read;
 use quasistep::{
-    BatchInput, BatchKeep, Mode, RunDerivatives, RunMatrices, RunMode, RunOutcome, StepInput,
-    SystemChange,
+    BatchInput, BatchKeep, ContactImpulses, Mode, RunDerivatives, RunMatrices, RunMode, RunOutcome,
+    StepInput, SystemChange,
 };
 use quasistep_scene::Scene;
 use std::path::{Path, PathBuf};
@@ -171,7 +171,7 @@ fn rollouts_are_those_of_a_batch() {
     let random = &mut Random(3);
     let u: Vec<f64> = (0..5).flat_map(|_| commands(&scene, 1e-3, random)).collect();
     let start = (&scene.start.q[..], &scene.start.v[..]);
-    let mode = RunMode { mode: Mode::Exact, contacts: true };
+    let mode = RunMode { mode: Mode::Exact, contacts: true, impulses: false };
     let ours = roll(&scene, start, &u, &[], mode, 1);
     let again = roll(&scene, start, &u, &[], mode, 3);
     assert_eq!((&ours.q, &ours.by_x, &ours.by_q_cmd), (&again.q, &again.by_x, &again.by_q_cmd));
@@ -192,6 +192,39 @@ fn rollouts_are_those_of_a_batch() {
         let mass: f64 =
             scene.system.model().bodies().iter().map(|b| b.inertia.mass).fold(0.0, f64::max);
         assert!((weight / 9.81 - mass).abs() < 1e-6 * mass, "{weight} N, {mass} kg");
+    }
+}
+
+/// Impulses along a relaxed rollout are those of single steps at the states on its way.
+#[test]
+fn impulses_of_a_rollout_are_those_of_its_steps() {
+    let scene = shipped("planar_hand.yml", &[]);
+    let (system, mode) = (&scene.system, Mode::Smooth { kappa: 1e-3 });
+    let u = commands(&scene, 1e-2, &mut Random(5));
+    let start = (&scene.start.q[..], &scene.start.v[..]);
+    let mode_of_run = RunMode { mode, contacts: false, impulses: true };
+    let rolled = roll(&scene, start, &u, &[], mode_of_run, 1);
+    let outcome = &rolled.outcomes[0];
+    assert_eq!(outcome.impulses.len(), STEPS);
+    let (n_q, n_u) = (start.0.len(), system.n_cmd());
+    let mut state = scene.start.clone();
+    for (k, ours) in outcome.impulses.iter().enumerate() {
+        let input = StepInput { q_cmd: u[k * n_u..(k + 1) * n_u].to_vec(), ..StepInput::default() };
+        let mut d = system.create_derivatives();
+        system.differentiate(&state, &input, &scene.params, mode, &mut d).unwrap();
+        let mut own = ContactImpulses::default();
+        d.contact_impulses(system, &mut own).unwrap();
+        assert!(own.contacts.len() > 1 && own.impulses.iter().any(|z| z.abs() > 1e-6));
+        for (ours, own) in [
+            (&ours.impulses, &own.impulses),
+            (&ours.by_q, &own.by_q),
+            (&ours.by_q_cmd, &own.by_q_cmd),
+        ] {
+            let size = own.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+            let off = own.iter().zip(ours).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(ours.len() == own.len() && off < 1e-6 * size, "{k} {off} of {size}");
+        }
+        state.q.copy_from_slice(&rolled.q[k * n_q..(k + 1) * n_q]);
     }
 }
 
