@@ -47,8 +47,8 @@ models:
         g = -9.81 * scale,
         margin = 0.02 * scale,
         overlap = 1e-4 * scale,
-        // a dynamic finger is damped critically; the others lag by 5 ms
-        d = if law == "dynamic" { 28.0 } else { 2.0 } * scale.powi(3),
+        // a dynamic finger is damped critically; the others lag by 1 ms, 0.7 mm at most
+        d = if law == "dynamic" { 28.0 } else { 0.4 } * scale.powi(3),
         k = k * scale.powi(2),
         x = -0.075 * scale,
         r = 0.015 * scale,
@@ -107,7 +107,9 @@ fn a_finger_goes_around_a_box_to_its_other_face() {
             settings.rates = vec![0.5 * scale; 2];
             let path = find(&scene, &goal, &settings).unwrap();
             assert!(path.holds(), "{scale} {law} {h}: {:?} {:?}", path.off, path.failed);
-            assert!(path.off <= 0.2 * margin || law == "dynamic", "{scale} {law} {h} {}", path.off);
+            // convex friction lifts what slides by mu times its motion in a step, a margin at most
+            let most = if law == "convex" { 0.4 } else { 0.2 } * margin;
+            assert!(path.off <= most || law == "dynamic", "{scale} {law} {h} {}", path.off);
             let still = path.moved.iter().all(|m| m.distance < 1e-3 * scale && m.angle < 0.01);
             assert!(still, "{scale} {law} {h} {:?}", path.moved);
             let mut lowest = 0.0_f64;
