@@ -48,7 +48,7 @@ export class Run {
     Object.assign(this, {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
       thinned: json.thinned, bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
-      fit: json.fit, start: json.start, nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
+      fit: json.fit, start: json.start, goals: json.goals ?? [], nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
     });
     // where the readings of each sensor begin among those of a step, and how many a step has
     this.nReadings = 0;
@@ -91,6 +91,16 @@ export class Run {
     const i = row < 0 ? 0 : 7 * (k * this.nMoving + row);
     q.set(a[i + 1], a[i + 2], a[i + 3], a[i]);
     p.set(a[i + 4], a[i + 5], a[i + 6]);
+  }
+
+  // places of a body's origin from frame to frame, without those where it rests
+  trace(body, least) {
+    const places = [];
+    for (let k = 0; k < this.nFrames; k++) {
+      this.#pose(k, body, P, Q);
+      if (!places.length || P.distanceTo(places.at(-1)) > least) places.push(P.clone());
+    }
+    return places;
   }
 
   pose(time, body, p, q) {

@@ -1,7 +1,7 @@
 // The page: reads the recording, shows it, plays it.
 // After `#`, options for pictures that can be made again:
 //   t (s), play, panel, ui (0 shows the scene alone), view (iso, front, side, top, back),
-//   azimuth and elevation (deg), zoom, look (x,y,z in m: the middle of the picture), speed, loop, points, forces, cones, collision, arrows (length factor).
+//   azimuth and elevation (deg), zoom, look (x,y,z in m: the middle of the picture), speed, loop, points, forces, cones, collision, goals, arrows (length factor).
 
 import { Vector3 } from "three";
 import licence from "../node_modules/three/LICENSE" with { type: "text" };
@@ -121,6 +121,11 @@ if (scene) {
   const applyCollision = () => { scene.showCollision($("show-collision").checked); dirty = true; };
   $("show-collision").addEventListener("change", applyCollision);
   applyCollision();
+  $("goals-row").hidden = !run.goals.length;
+  $("show-goals").checked = flag("goals", true);
+  const applyGoals = () => { scene.goals.visible = $("show-goals").checked; dirty = true; };
+  $("show-goals").addEventListener("change", applyGoals);
+  applyGoals();
   $("arrow-scale").value = Math.log2(number("arrows", 1));
   const applyScale = () => { contacts.scale = 2 ** Number($("arrow-scale").value); dirty = true; };
   $("arrow-scale").addEventListener("input", applyScale);

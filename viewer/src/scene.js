@@ -10,6 +10,8 @@ const DIRECTIONS = {
   iso: [0.55, -0.75, 0.42], front: [0, -1, 0.04], side: [1, 0, 0.04], top: [0, -1e-4, 1], back: [-0.55, 0.75, 0.42],
 };
 
+const TRACE = 0xd9822b;
+
 export class Scene {
   constructor(canvas, run) {
     this.run = run;
@@ -27,6 +29,7 @@ export class Scene {
     this.controls.dampingFactor = 0.15;
     this.#light();
     this.#bodies();
+    this.#goals();
     this.raycaster = new THREE.Raycaster();
     this.raycaster.params.Points.threshold = this.dotWidth ?? 0;
     this.view("iso");
@@ -84,6 +87,44 @@ export class Scene {
       this.world.add(grid);
     }
     this.showCollision(false);
+  }
+
+  // bodies at their goals, and the ways of their origins
+  #goals() {
+    this.goals = new THREE.Group();
+    this.world.add(this.goals);
+    const visible = this.run.shapes.filter((s) => s.role !== "collision");
+    for (const { body, pose: [w, x, y, z, px, py, pz] } of this.run.goals) {
+      const group = new THREE.Group();
+      group.quaternion.set(x, y, z, w);
+      group.position.set(px, py, pz);
+      const own = (shapes) => shapes.filter((s) => s.body === body);
+      for (const shape of own(visible).length ? own(visible) : own(this.run.shapes)) {
+        const geometry = solidGeometry(shape.geometry, null);
+        if (!geometry) continue;
+        const ghost = new THREE.Mesh(geometry, standard([...shape.color.slice(0, 3), 0.3]));
+        ghost.material.depthWrite = false;
+        const [w, x, y, z, px, py, pz] = shape.pose;
+        ghost.quaternion.set(x, y, z, w);
+        ghost.position.set(px, py, pz);
+        const edges = new THREE.LineSegments(new THREE.EdgesGeometry(geometry, 35), new THREE.LineBasicMaterial({ color: 0x2b3a4a, transparent: true, opacity: 0.6 }));
+        ghost.add(edges);
+        group.add(ghost);
+      }
+      this.goals.add(group);
+    }
+    const width = 0.004 * this.radius;
+    for (const body of new Set(this.run.goals.map((goal) => goal.body))) {
+      const places = this.run.trace(body, width);
+      if (places.length < 2) continue;
+      const way = new THREE.CurvePath();
+      places.slice(1).forEach((place, k) => way.add(new THREE.LineCurve3(places[k], place)));
+      const tube = new THREE.TubeGeometry(way, Math.min(2000, 4 * places.length), width, 6);
+      // the origin is within the body: drawn over it
+      const line = new THREE.Mesh(tube, new THREE.MeshBasicMaterial({ color: TRACE, depthTest: false, transparent: true }));
+      line.renderOrder = 1;
+      this.goals.add(line);
+    }
   }
 
   showCollision(on) {

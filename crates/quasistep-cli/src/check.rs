@@ -6,7 +6,7 @@ use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::{Span, Spans};
 use crate::wait::Wait;
 use quasistep::FrictionLaw;
-use quasistep_reproduce::closed_loop;
+use quasistep_reproduce::{closed_loop, planned};
 use quasistep_scene::{Scene, SelfCollisions};
 
 pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
@@ -45,6 +45,10 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
         if !quiet {
             say!("{outlook}");
         }
+    }
+    if let Some(section) = &scene.plan {
+        planned::check_task(&scene, section)
+            .map_err(|e| Failure::usage(planned::placed(section, &e)))?;
     }
     if arguments.uniqueness {
         confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes)?;

@@ -266,6 +266,9 @@ fn check(
         }
         for (end, value) in [("start", start[at]), ("goal", goal[at])] {
             let slack = ROUNDING * (1.0 + value.abs());
+            // far from the scene, motions within it have no digits left
+            let far = system.farthest_commands()[i];
+            let [lower, upper] = [lower.max(-far), upper.min(far)];
             if !(lower - slack <= value && value <= upper + slack) {
                 let name = names[i].clone();
                 return Err(PathError::Outside { name, end, value, lower, upper });

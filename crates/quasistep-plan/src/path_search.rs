@@ -106,8 +106,7 @@ impl<'a> Search<'a> {
             let target = if sample == 0 {
                 trees[1].nodes[trees[1].nodes.len() - 1].clone()
             } else {
-                let random = &mut self.random;
-                self.space.iter().map(|[low, high]| low + (high - low) * random.unit()).collect()
+                self.sample(&trees)
             };
             let [own, other] = if from_start { [0, 1] } else { [1, 0] };
             if let Some((node, _)) = self.extend(&mut trees[own], &target)? {
@@ -126,6 +125,23 @@ impl<'a> Search<'a> {
             from_start = !from_start;
         }
         self.obstacle(&trees).map(Found::None)
+    }
+
+    /// A random configuration. In half of them some joints are as at the start and some as at the
+    /// goal: fingers of a hand have room to move one after another where they have none together.
+    fn sample(&mut self, trees: &[Tree; 2]) -> Vec<f64> {
+        let random = &mut self.random;
+        let mixes = random.unit() < 0.5;
+        let of = |(i, [low, high]): (usize, &[f64; 2])| {
+            let uniform = low + (high - low) * random.unit();
+            let share = if mixes { random.unit() } else { 0.0 };
+            if share < 1.0 / 3.0 {
+                uniform
+            } else {
+                trees[usize::from(share > 2.0 / 3.0)].nodes[0][i]
+            }
+        };
+        self.space.iter().enumerate().map(of).collect()
     }
 
     /// Grows a tree to a target, piece by piece. Returns the node there; none if it does not get

@@ -71,27 +71,19 @@ fn movable(system: &System) -> Vec<bool> {
     // joints that move
     let mut moves: Vec<bool> = (0..n).map(|body| system.commanded().contains(&body)).collect();
     let moved = |moves: &[bool], body: usize| joints[body].iter().any(|joint| moves[*joint]);
-    // bodies that act though they may stand still: pads, and what is switched
-    let mut acts = vec![false; n];
-    let pads = system.pads().iter().flat_map(|pad| &pad.geoms);
-    pads.for_each(|geom| acts[system.geoms()[*geom].body] = true);
     let mut pairs: Vec<[usize; 2]> = touching_bodies(system).into_iter().collect();
     for constraint in system.constraints() {
         let bodies = constraint.bodies();
         pairs.extend(bodies.windows(2).map(|pair| [pair[0], pair[1]]));
-        if constraint.switch.is_some() {
-            bodies.iter().for_each(|body| acts[*body] = true);
-        }
     }
     loop {
         let mut is_done = true;
         for [a, b] in pairs.iter().flat_map(|[a, b]| [[*a, *b], [*b, *a]]) {
-            if !acts[a] && !moved(&moves, a) {
-                continue;
-            }
-            for joint in &joints[b] {
-                is_done &= moves[*joint];
-                moves[*joint] = true;
+            if moved(&moves, a) {
+                for joint in &joints[b] {
+                    is_done &= moves[*joint];
+                    moves[*joint] = true;
+                }
             }
         }
         if is_done {

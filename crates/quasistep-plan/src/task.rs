@@ -56,9 +56,9 @@ impl Task {
         params: &StepParams,
     ) -> Result<(), TaskError> {
         let n = system.n_cmd();
-        if n != system.n_cmd_v() {
+        if n != system.n_cmd_v() || !system.pads().is_empty() || system.switched().len() > 0 {
             return Err(TaskError::Commands(
-                "planners command joints with one dof and planar joints; this system commands rotations or poses of frames",
+                "planners command joints with one dof and planar joints; this system commands rotations, poses of frames, pads or switches",
             ));
         }
         if n == 0 {

@@ -11,6 +11,7 @@ use quasistep_plan::{
 pub use quasistep_plan::{Plan, PlanEnd, Progress, TaskError, Verdict};
 use quasistep_record::Recording;
 use quasistep_scene::{PlanSection, PlanTarget, PlannerKind, RunOptions, Scene};
+use quasistep_view::GoalPose;
 use quasistep_view::plot::{Axis, Figure, Line, Panel, Series};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -53,6 +54,26 @@ pub fn task(section: &PlanSection) -> Task {
         effort: section.effort,
         at_end: section.at_end,
     }
+}
+
+/// Poses that bodies are to have at the goals of a section.
+pub fn goal_poses(section: &PlanSection) -> Vec<GoalPose> {
+    let pose = |target: &PlanTarget| match *target {
+        PlanTarget::Pose { frame, X_WG, .. } => {
+            Some(GoalPose { body: frame.body, X_WB: X_WG * frame.X_BF.inverse() })
+        }
+        PlanTarget::Joint { .. } => None,
+    };
+    section.goals.iter().flatten().filter_map(pose).collect()
+}
+
+/// Checks that the goals and the bounds of a scene make sense.
+///
+/// # Errors
+///
+/// The task makes no sense, [`TaskError`].
+pub fn check_task(scene: &Scene, section: &PlanSection) -> Result<(), TaskError> {
+    task(section).check(&scene.system, &command_at_start(scene), &scene.params)
 }
 
 /// An error of a task with its place in the scene, `file:line: key`.

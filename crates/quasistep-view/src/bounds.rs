@@ -1,6 +1,7 @@
 //! View bounds for cameras: the moving bodies and those near them.
 #![allow(non_snake_case)] // frames in monogram notation
 
+use crate::drawn::GoalPose;
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{DrawnGeometry, DrawnShape, Recording};
 use std::borrow::Cow;
@@ -93,12 +94,22 @@ fn movable(r: &Recording) -> Vec<bool> {
 /// Half-spaces are ignored. A fixed body is included if it enlarges the picture by at most one
 /// half, so that a huge floor does not make the rest small.
 pub fn bounds(r: &Recording) -> Bounds {
+    bounds_with_goals(r, &[])
+}
+
+/// As [`bounds`], around bodies at their goals, too.
+pub(crate) fn bounds_with_goals(r: &Recording, goals: &[GoalPose]) -> Bounds {
     let (moves, movable) = (moving(r), movable(r));
     let mut seen = Extent::EMPTY;
     for shape in r.shapes.iter().filter(|s| moves[s.body] || movable[s.body]) {
         let shape = outermost(shape);
         for frame in r.frames.iter().take(if moves[shape.body] { usize::MAX } else { 1 }) {
             seen = seen.union(extent(&shape, &frame.X_WB[shape.body]));
+        }
+    }
+    for goal in goals {
+        for shape in r.shapes.iter().filter(|s| s.body == goal.body) {
+            seen = seen.union(extent(shape, &goal.X_WB));
         }
     }
     if let Some(frame) = r.frames.first() {

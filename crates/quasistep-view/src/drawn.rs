@@ -8,6 +8,16 @@ use quasistep_record::{DrawnGeometry, DrawnShape, Paint, Recording};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// A pose that a body is to have. The page draws the body there, translucent, and the way of the
+/// body's origin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GoalPose {
+    /// Index of the body.
+    pub body: usize,
+    /// The pose, in W.
+    pub X_WB: Pose,
+}
+
 /// Drawn shapes of a page, and notes about what was left out.
 pub struct Drawn {
     pub shapes: Vec<Value>,

@@ -22,8 +22,9 @@ mod plots;
 mod still;
 
 pub use bounds::{Bounds, bounds};
+pub use drawn::GoalPose;
 pub use error::ViewError;
 pub use foxglove::{convert_to_mcap, read_joint_rows, write_mcap};
-pub use page::{MOST_BYTES, Page, has_page, page, write_page};
+pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with_goals};
 pub use plots::write_plots;
 pub use still::{Camera, StillOptions, still, strips};

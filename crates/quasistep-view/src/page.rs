@@ -2,8 +2,8 @@
 #![allow(non_snake_case)] // frames in monogram notation
 
 use crate::ViewError;
-use crate::bounds::{bounds, moving};
-use crate::drawn::{Drawn, pose};
+use crate::bounds::{bounds_with_goals, moving};
+use crate::drawn::{Drawn, GoalPose, pose};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quasistep_math::{Pose, Vec3};
@@ -57,7 +57,24 @@ pub struct Page {
 /// [`ViewError::NoBundle`] if this build has no viewer; [`ViewError::Recording`] if the recording
 /// is inconsistent; [`ViewError::Io`] if the file cannot be written.
 pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, ViewError> {
-    let page = page(recording)?;
+    write_page_with_goals(recording, &[], path)
+}
+
+/// As [`write_page`], with bodies at their goals, translucent, and the ways of their origins.
+///
+/// # Errors
+///
+/// As for [`write_page`].
+///
+/// # Panics
+///
+/// If a body does not exist.
+pub fn write_page_with_goals(
+    recording: &Recording,
+    goals: &[GoalPose],
+    path: &Path,
+) -> Result<Vec<String>, ViewError> {
+    let page = page_with_goals(recording, goals)?;
     write_whole(path, |out| out.write_all(page.html.as_bytes()))
         .map_err(|e| ViewError::io(path, e))?;
     Ok(page.left_out)
@@ -69,6 +86,10 @@ pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, Vie
 ///
 /// As for [`write_page`], except file errors.
 pub fn page(recording: &Recording) -> Result<Page, ViewError> {
+    page_with_goals(recording, &[])
+}
+
+fn page_with_goals(recording: &Recording, goals: &[GoalPose]) -> Result<Page, ViewError> {
     if !has_page() {
         return Err(ViewError::NoBundle(PROBLEM));
     }
@@ -81,7 +102,7 @@ pub fn page(recording: &Recording) -> Result<Page, ViewError> {
         left_out.push(format!("the page shows every {} step", ordinal(every)));
     }
     let notes: Vec<String> = float_note(recording).into_iter().chain(left_out.clone()).collect();
-    let data = data(recording, &drawn, &frames, &notes.join("; "));
+    let data = data(recording, (&drawn, goals), &frames, &notes.join("; "));
     let title = if recording.title.is_empty() { &recording.scene } else { &recording.title };
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -116,8 +137,13 @@ fn float_note(r: &Recording) -> Option<String> {
 }
 
 /// The data of the recording for the page: names as JSON, numbers as base64. `notes` are shown in the page's header.
-fn data(r: &Recording, drawn: &Drawn, frames: &Value, notes: &str) -> Value {
-    let fit = bounds(r);
+fn data(
+    r: &Recording,
+    (drawn, goals): (&Drawn, &[GoalPose]),
+    frames: &Value,
+    notes: &str,
+) -> Value {
+    let fit = bounds_with_goals(r, goals);
     let still = |b: usize| r.frames.first().map_or(Pose::IDENTITY, |f| f.X_WB[b]);
     let start: Vec<[f64; 7]> = (0..r.bodies.len()).map(|b| pose(&still(b))).collect();
     let finish = match &r.finish {
@@ -134,6 +160,10 @@ fn data(r: &Recording, drawn: &Drawn, frames: &Value, notes: &str) -> Value {
         "shapes": drawn.shapes, "pool": drawn.pool.list,
         "moving": moving_bodies(r), "start": start, "frames": frames,
     });
+    if !goals.is_empty() {
+        let of = |goal: &GoalPose| json!({ "body": goal.body, "pose": pose(&goal.X_WB) });
+        data["goals"] = goals.iter().map(of).collect();
+    }
     if !r.sensors.is_empty() {
         data["sensors"] = json!(r.sensors);
     }

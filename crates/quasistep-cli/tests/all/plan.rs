@@ -66,16 +66,19 @@ fn goals_out_of_reach_and_mistakes_are_told() {
         ("step.tolerance=1e-4", "give `step.size`"),
         (
             "collisions={exclude: [[box/*, finger/*]]}",
-            "push_to_pose.yml:22: plan.goals[0]: goal 0: nothing moves `box/box`",
+            "push_to_pose.yml:22: plan.goals.0: goal 0: nothing moves `box/box`",
         ),
         (
             "models.wall={joint: fixed, pose: {xyz: [0.1, 0, 0]}, shape: {sphere: {radius: 0.02}}}",
-            "push_to_pose.yml:22: plan.goals[0]: goal 0: at this pose `box/box` is 0.0",
+            "push_to_pose.yml:22: plan.goals.0: goal 0: at this pose `box/box` is 0.0",
         ),
     ] {
         let (_, said) = ends(&quasistep(&["plan", SCENE, "--no-page", "--set", set]), 2);
         assert!(said.contains(why), "{set}: {said}");
     }
+    let narrow = ["check", SCENE, "--set", "plan.bounds={finger.x: [0, 1]}"];
+    let (_, said) = ends(&quasistep(&narrow), 2);
+    assert!(said.contains("--set plan.bounds: command `finger.x` starts at -0.12"), "{said}");
     let (_, said) = ends(&quasistep(&["plan", "scenes/pinch.yml"]), 2);
     assert!(said.contains("no `plan` section was seen"), "{said}");
 }

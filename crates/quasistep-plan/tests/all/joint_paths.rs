@@ -47,8 +47,8 @@ models:
         g = -9.81 * scale,
         margin = 0.02 * scale,
         overlap = 1e-4 * scale,
-        // a dynamic finger is damped critically; the others lag by 5 ms
-        d = if law == "dynamic" { 28.0 } else { 2.0 } * scale.powi(3),
+        // a dynamic finger is damped critically; the others lag by 1 ms, 0.7 mm at most
+        d = if law == "dynamic" { 28.0 } else { 0.4 } * scale.powi(3),
         k = k * scale.powi(2),
         x = -0.075 * scale,
         r = 0.015 * scale,
@@ -107,7 +107,9 @@ fn a_finger_goes_around_a_box_to_its_other_face() {
             settings.rates = vec![0.5 * scale; 2];
             let path = find(&scene, &goal, &settings).unwrap();
             assert!(path.holds(), "{scale} {law} {h}: {:?} {:?}", path.off, path.failed);
-            assert!(path.off <= 0.2 * margin || law == "dynamic", "{scale} {law} {h} {}", path.off);
+            // convex friction lifts what slides by mu times its motion in a step, a margin at most
+            let most = if law == "convex" { 0.4 } else { 0.2 } * margin;
+            assert!(path.off <= most || law == "dynamic", "{scale} {law} {h} {}", path.off);
             let still = path.moved.iter().all(|m| m.distance < 1e-3 * scale && m.angle < 0.01);
             assert!(still, "{scale} {law} {h} {:?}", path.moved);
             let mut lowest = 0.0_f64;
@@ -216,6 +218,73 @@ fn what_the_simulation_does_is_told() {
     );
 }
 
+/// Two arms of two links around a ball, in the plane and without gravity.
+const ARMS: &str = "
+format: 1
+title: Two arms around a ball
+gravity: [0, 0, 0]
+step: {size: 0.05, duration: 1, contact_margin: 0.1}
+friction: {default: 0.5}
+models:
+  left:
+    pose: {xyz: [-0.1, 0, 0]}
+    joint: [{hinge: z, axis: [0, 0, 1], stiffness: 100, start: 2, limits: [-1, 3]}]
+    shape: {capsule: {radius: 0.02, length: 0.16}, pose: {xyz: [0.1, 0, 0], rpy: [0, 1.5707963, 0]}}
+  left_fore:
+    parent: left/left
+    pose: {xyz: [0.2, 0, 0]}
+    joint: [{hinge: z, axis: [0, 0, 1], stiffness: 100, start: -1, limits: [-2, 2]}]
+    shape: {capsule: {radius: 0.02, length: 0.16}, pose: {xyz: [0.1, 0, 0], rpy: [0, 1.5707963, 0]}}
+  right:
+    pose: {xyz: [0.1, 0, 0]}
+    joint: [{hinge: z, axis: [0, 0, 1], stiffness: 100, start: 1.1, limits: [0.2, 4]}]
+    shape: {capsule: {radius: 0.02, length: 0.16}, pose: {xyz: [0.1, 0, 0], rpy: [0, 1.5707963, 0]}}
+  right_fore:
+    parent: right/right
+    pose: {xyz: [0.2, 0, 0]}
+    joint: [{hinge: z, axis: [0, 0, 1], stiffness: 100, start: 1, limits: [-2, 2]}]
+    shape: {capsule: {radius: 0.02, length: 0.16}, pose: {xyz: [0.1, 0, 0], rpy: [0, 1.5707963, 0]}}
+  ball:
+    pose: {xyz: [0, 0.2, 0]}
+    joint: planar
+    mass: 0.5
+    shape: {sphere: {radius: 0.08}}
+";
+
+/// Arms that hold a ball between any two of their links let go of it and take it with others, one
+/// grasp after another. A person sees the ball stay where it is, to half a centimetre.
+#[test]
+fn arms_take_a_ball_with_other_links() {
+    let scene = Scene::parse(ARMS, "arms.yml", "arms", Path::new("."), &[]).unwrap();
+    let (system, ball) = (&scene.system, body(&scene.system, "ball/ball"));
+    let links = [["left/left", "left_fore/left_fore"], ["right/right", "right_fore/right_fore"]];
+    let grasp = |k: usize| {
+        let touches = [links[0][k % 2], links[1][k / 2 % 2]].map(|link| [body(system, link), ball]);
+        let settings = GraspSettings {
+            touches: touches.to_vec(),
+            moves: GraspSettings::of_commanded(system),
+            distance: 1e-4,
+            clearance: 0.006,
+            reach: 1.0,
+        };
+        let mut sampler = GraspSampler::new(system, settings, k as u64);
+        sampler.sample(&scene.start.q, 100).unwrap().expect("a grasp")
+    };
+    let grasps: Vec<Vec<f64>> = (0..17).map(grasp).collect();
+    for (k, ends) in grasps.windows(2).enumerate() {
+        let mut settings = settings(&scene, 0.005);
+        settings.rates = vec![1.0; 4];
+        let start = (&ends[0][..], &system.command_at(&ends[0])[..]);
+        let path = search(&scene, start, &ends[1], &settings).unwrap();
+        assert!(path.holds(), "{k} {} {:?}", path.off, path.failed);
+        assert!(
+            path.moved.iter().all(|m| m.body == ball && m.distance < 0.005),
+            "{:?}",
+            path.moved
+        );
+    }
+}
+
 /// What makes no sense is told by name, and what has no path says why.
 #[test]
 fn mistakes_have_names() {
@@ -239,6 +308,9 @@ fn mistakes_have_names() {
     inside[0] = 0.05;
     let text = why(&inside, &good);
     assert!(text.starts_with("`finger/finger` and `box/box` overlap by 0.0"), "{text}");
+    let mut far = goal.clone();
+    far[0] = 1e200;
+    assert!(why(&far, &good).starts_with("`finger.x` is 1000000"));
     assert_eq!(why(&goal[1..], &good), "goal has 4 entries; it must have 5");
     let look = &mut |_| ControlFlow::Break(());
     let start = (&scene.start.q[..], &[-0.075, 0.0][..]);

@@ -109,6 +109,18 @@ fn tasks_are_checked_first() {
     assert_eq!(of(&bad).unwrap_err(), "rates has 1 entries; this system has 2 commands");
 }
 
+/// Pads and switches are no joints: planners do not command them.
+#[test]
+fn pads_and_switches_are_not_planned() {
+    for name in ["suction", "tool_change"] {
+        let scene = testkit::scene(name, &[]);
+        let (system, (_, before)) = (&scene.system, start(&scene));
+        let task = task(system, vec![Goal::default()]);
+        let why = task.check(system, &before, &scene.params).unwrap_err().to_string();
+        assert!(why.contains("this system commands rotations, poses of frames, pads or switches"));
+    }
+}
+
 /// Goals that nothing can reach are told by name before the search; those that a tolerance reaches
 /// are not.
 #[test]

@@ -4,6 +4,7 @@ use crate::common::{N_FRAMES, Picture, Scratch, is_box_red, push, scan};
 use quasistep_record::{
     ForceUniqueness, MotionUniqueness, RecordedSensor, SensorKind, SharedForce, Uniqueness,
 };
+use quasistep_view::GoalPose;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -158,6 +159,34 @@ fn the_page_shows_sensors() {
     let start = screenshot(&dir, &page, "t=0").find(dark);
     // 50 × 50 pixels of one taxel of 100 × 150
     assert!(end.0 > start.0 + 2000, "{end:?}, {start:?}");
+}
+
+/// A body at its goal is a ghost, and the way of its origin is a line up to where the body is at the
+/// end. Both can be switched off, and pages without goals have no switch.
+#[test]
+fn the_page_shows_goals_and_the_way_there() {
+    let dir = Scratch::new("goals");
+    let page = dir.file("view.html");
+    let mut X_WB = push().frames[N_FRAMES - 1].X_WB[1];
+    X_WB.translation.x += 0.5;
+    let goals = [GoalPose { body: 1, X_WB }];
+    quasistep_view::write_page_with_goals(&push(), &goals, &page).unwrap();
+    let shown = screenshot(&dir, &page, &format!("{BARE}&t=0"));
+    let hidden = screenshot(&dir, &page, &format!("{BARE}&t=0&goals=0"));
+    let line = |[r, g, b]: [u8; 3]| r > 200 && (115..145).contains(&g) && (25..70).contains(&b);
+    assert_eq!(hidden.find(line).0, 0);
+    let (n, [x, _]) = shown.find(line);
+    let (n_box, [x_box, _]) = shown.find(is_box_red);
+    assert!(n > 100 && n_box > 1000, "{n} pixels of the line, {n_box} of the box");
+    // the line goes 0.6 m, twice the width of the box: its middle is one width away
+    let away = (x - x_box) / (n_box as f64).sqrt();
+    assert!((0.7..1.3).contains(&away), "{away}");
+    // the ghost is where nothing was, 1.1 m from the box
+    let (changed, _) = hidden.changes(&shown, 12);
+    assert!(changed > n_box / 2, "{changed} pixels beside {n_box} of the box");
+    assert!(!dom(&dir, &page, "").contains("id=\"goals-row\" hidden"));
+    quasistep_view::write_page(&push(), &page).unwrap();
+    assert!(dom(&dir, &page, "").contains("id=\"goals-row\" hidden"));
 }
 
 /// The page interpolates between frames: halfway in time, the box is halfway.
