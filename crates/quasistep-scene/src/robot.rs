@@ -153,13 +153,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
         };
         let body = assembly.add_body(new)?;
         assembly.instance_of[body] = instances[robot.links[link].group] as u32;
-        let mut shaping = shapings.of(&robot.links[link].name);
-        let joint = robot.tree.joint_of[link].map(|k| &robot.joints[k]);
-        let is_still = joint.is_some_and(|j| j.parent.is_none() && j.kind.n_v() == 0);
-        if entry.format == Format::Sdf && is_still {
-            // Gazebo's scenery is triangles
-            shaping = shaping.or_sheet();
-        }
+        let shaping = shaping_of(entry, &robot, link, &shapings);
         geoms[link] =
             add_shapes(assembly, body, &robot.links[link], &shaping, entry.defaults, &mut notes)?;
     }
@@ -415,6 +409,20 @@ fn hanging<'e, 'a>(
         settings,
         ..own
     })
+}
+
+/// What becomes of the collision meshes of a link. Links of SDFormat that cannot move are scenery,
+/// which is triangles in Gazebo.
+fn shaping_of<'a>(
+    entry: &Entry<'_, 'a>,
+    robot: &Description,
+    link: usize,
+    shapings: &Shapings<'a>,
+) -> Shaping<'a> {
+    let shaping = shapings.of(&robot.links[link].name);
+    let joint = robot.tree.joint_of[link].map(|k| &robot.joints[k]);
+    let is_still = joint.is_some_and(|j| j.parent.is_none() && j.kind.n_v() == 0);
+    if entry.format == Format::Sdf && is_still { shaping.or_sheet() } else { shaping }
 }
 
 /// Draws the visuals of a link; returns whether there is one.

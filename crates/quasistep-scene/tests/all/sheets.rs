@@ -344,20 +344,18 @@ collisions: {exclude: [[floor, box]]}
 #[test]
 fn a_ball_in_a_gutter_is_carried_by_both_sides() {
     let slope: f64 = 0.4;
-    let text = format!(
-        "\
+    let text = "\
 format: 1
-step: {{size: 0.01, duration: 1}}
+step: {size: 0.01, duration: 1}
 models:
-  ground: {{joint: fixed, friction: 0.5, shape: {{mesh: {{file: sheet.obj}}}}}}
-  ball: {{mass: 3, friction: 0.5, pose: {{xyz: [0.02, 0.03, 0.12]}}, shape: {{sphere: {{radius: 0.1}}}}}}
-"
-    );
+  ground: {joint: fixed, friction: 0.5, shape: {mesh: {file: sheet.obj}}}
+  ball: {mass: 3, friction: 0.5, pose: {xyz: [0.02, 0.03, 0.12]}, shape: {sphere: {radius: 0.1}}}
+";
     let gutter = grid([2, 3], |u, v| [u - 0.5, v - 0.5, slope * (u - 0.5).abs()]);
     for size in ["0.02", "0.005"] {
         for law in LAWS {
             let changes = [law[0], law[1], ("step.size", size)];
-            let frame = end("gutter", &gutter, &text, &changes);
+            let frame = end("gutter", &gutter, text, &changes);
             let (sum, normal) = forces(&frame);
             let weight = 3.0 * 9.81;
             let most = weight * (1.0 + slope * slope).sqrt();
