@@ -397,6 +397,7 @@ def differentiate_batch(
     system: System,
     q: ArrayLike,
     velocity: ArrayLike | None,
+    attached: ArrayLike | None,
     u: ArrayLike,
     v: ArrayLike | None,
     n: int,

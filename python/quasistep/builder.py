@@ -338,15 +338,26 @@ def half_space(**keys: Any) -> dict[str, Any]:
     return {"half_space": {}, **keys}
 
 
-def mesh(file: str | os.PathLike[str], scale: ArrayLike = 1.0, **keys: Any) -> dict[str, Any]:
-    """The convex hull of an ``.obj`` or ``.stl`` file; ``scale`` is a number or shape (3,).
+def mesh(
+    file: str | os.PathLike[str],
+    scale: ArrayLike = 1.0,
+    parts: str | None = None,
+    **keys: Any,
+) -> dict[str, Any]:
+    """A mesh file, such as an ``.obj`` or ``.stl``; ``scale`` is a number or shape (3,).
+
+    ``parts`` is ``"hull"``, ``"groups"``, ``"split"`` or ``"surface"``, a sheet without thickness that
+    is solid from both sides. ``None``: a solid is its convex hull, a flat or open mesh is a sheet.
 
     Examples
     --------
     >>> qs.mesh("stone.obj", scale=0.01)
     {'mesh': {'file': 'stone.obj', 'scale': 0.01}}
+    >>> qs.mesh("bowl.obj", parts="surface")
+    {'mesh': {'file': 'bowl.obj', 'scale': 1.0, 'parts': 'surface'}}
     """
-    return {"mesh": {"file": os.fspath(file), "scale": scale}, **keys}
+    chosen = {} if parts is None else {"parts": parts}
+    return {"mesh": {"file": os.fspath(file), "scale": scale, **chosen}, **keys}
 
 
 def points(points: ArrayLike, **keys: Any) -> dict[str, Any]:

@@ -600,6 +600,7 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         tau: ArrayLike | None = None,
         params: StepParams | None = None,
         velocity: ArrayLike | None = None,
+        attached: ArrayLike | None = None,
         v_weights: ArrayLike | None = None,
         impulses: bool = False,
         threads: int | None = None,
@@ -620,6 +621,8 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
             cheaper.
         velocity : array_like, shape (N, n_v) or (n_v,), optional
             At the start, in m/s and rad/s; rest by default.
+        attached : array_like, shape (N, n_switches, 8) or (n_switches, 8), optional
+            What switched constraints hold at the start, as for :meth:`step_batch`; nothing by default.
         v_weights : array_like, shape (N, n_v), optional
             On the velocity at the end, beside ``weights``, which must be there.
         impulses : bool
@@ -655,8 +658,8 @@ class DifferentiableSystem(KinematicSystem, PlannedSystem):
         if velocity is not None:
             velocity = shaped("velocity", velocity, (n, self.n_v), broadcast=True)
         out = _core.differentiate_batch(
-            self, Q, velocity, U, V, n, t, h, loads(wrenches, tau, (n,)), params, checked_kappa(mode), weights, v_weights, impulses,
-            checked_threads(threads), progress,
+            self, Q, velocity, attached, U, V, n, t, h, loads(wrenches, tau, (n,)), params, checked_kappa(mode), weights,
+            v_weights, impulses, checked_threads(threads), progress,
         )  # fmt: skip
         rows = (n,) if weights is not None else (n, self.n_v)
         of_v: dict[str, Array] = {}

@@ -75,6 +75,13 @@ def test_a_step_with_something_attached_has_derivatives(changer):
     # the tool follows the flange, and the flange its command
     assert by_u[z, 1] == pytest.approx(by_u[flange, 1], abs=1e-6) and by_u[z, 1] > 0.5
     np.testing.assert_array_equal(d.report.attached, attached)
+    # in a batch, with the tool held and with nothing held while the switch is off
+    both = np.stack([attached, np.zeros_like(attached)])
+    batch = changer.derivatives_batch(q, [[0, 0, 1], [0, 0, 0]], h=0.02, attached=both)
+    np.testing.assert_allclose(batch.by_u[0], by_u, atol=1e-9)
+    assert abs(batch.by_u[1, z, 1]) < 1e-6
+    with pytest.raises(qs.StepError, match="attached"):
+        changer.derivatives_batch(q, [[0, 0, 1]] * 3, h=0.02, attached=both)
 
 
 def test_what_is_attached_is_checked(changer):

@@ -251,11 +251,12 @@ pub(crate) fn foot(core: &Core, face: &CoreFace, p: Vec3, reach: f64) -> Option<
 pub(crate) fn inside(core: &Core, face: &CoreFace, p: Vec3) -> bool {
     let corners = core.corners(face);
     let n = corners.len();
-    (0..n).all(|k| {
-        let u = core.point(corners[k]);
-        let w = core.point(corners[(k + 1) % n]);
-        face.normal.dot((w - u).cross(p - u)) >= 0.0
-    })
+    n > 2
+        && (0..n).all(|k| {
+            let u = core.point(corners[k]);
+            let w = core.point(corners[(k + 1) % n]);
+            face.normal.dot((w - u).cross(p - u)) >= 0.0
+        })
 }
 
 /// Closest points of two segments; either may have length zero.

@@ -105,9 +105,14 @@ impl Core {
         if let Ties::Hull(hull) = &self.ties { Some(hull) } else { None }
     }
 
-    /// True if the core has a volume.
+    /// True if the core has faces: it has a volume, or is a triangle.
     pub fn is_solid(&self) -> bool {
         matches!(self.ties, Ties::Box | Ties::Hull(_))
+    }
+
+    /// True if the core is a triangle.
+    pub fn is_flat(&self) -> bool {
+        self.hull().is_some_and(|hull| hull.vertices().len() == 3)
     }
 
     /// A corner.
@@ -219,6 +224,7 @@ impl Core {
             | Shape::Ellipsoid { .. }
             | Shape::HalfSpace
             | Shape::HeightField(_)
+            | Shape::Sheet(_)
             | Shape::Cloud(_) => {}
         }
     }

@@ -248,9 +248,11 @@ impl Posed<'_> {
             Shape::Cylinder { .. } | Shape::Ellipsoid { .. } => {
                 self.shape.support(own).unwrap_or_default()
             }
-            Shape::Sphere { .. } | Shape::HalfSpace | Shape::HeightField(_) | Shape::Cloud(_) => {
-                return self.p;
-            }
+            Shape::Sphere { .. }
+            | Shape::HalfSpace
+            | Shape::HeightField(_)
+            | Shape::Sheet(_)
+            | Shape::Cloud(_) => return self.p,
         };
         self.R * p + self.p
     }

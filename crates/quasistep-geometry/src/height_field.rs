@@ -8,10 +8,11 @@
 //! leaves out all cells that are too low.
 
 use crate::broad_phase::Aabb;
-use crate::distance::{ContactPoint, Surface, TOUCH};
+use crate::distance::{Surface, TOUCH};
+use crate::pieces::{Pieces, SAME};
 use crate::polytope::Polytope;
+use crate::triangle::{nearest_of_triangle, unit_normal};
 use quasistep_math::Vec3;
-use std::sync::Arc;
 
 /// Largest number of points of a height field.
 const MOST_POINTS: usize = 1 << 26;
@@ -27,18 +28,6 @@ pub(crate) struct Prism {
     pub i: usize,
     pub j: usize,
     pub half: usize,
-}
-
-/// Scratch memory of queries with height fields; its contents do not affect results.
-#[derive(Debug, Default)]
-pub(crate) struct Ground {
-    /// The prism that is measured.
-    pub prism: Option<Arc<Polytope>>,
-    /// Points of one prism.
-    pub of_prism: Vec<ContactPoint>,
-    /// Points of all prisms, each with numbers of its normal and of the plane of the ground that it is
-    /// over.
-    pub points: Vec<([i64; 4], ContactPoint)>,
 }
 
 /// Highest points of blocks of cells, in m.
@@ -211,7 +200,7 @@ impl HeightField {
     }
 
     /// Corners of a prism on the ground, in m, counter-clockwise seen from above.
-    pub(crate) fn ground(&self, prism: Prism) -> [Vec3; 3] {
+    fn ground(&self, prism: Prism) -> [Vec3; 3] {
         let Prism { i, j, half } = prism;
         let far = self.corner(i + 1, j + 1);
         if half == 0 {
@@ -219,16 +208,6 @@ impl HeightField {
         } else {
             [self.corner(i, j), far, self.corner(i, j + 1)]
         }
-    }
-
-    /// z of the bottom, in m.
-    pub(crate) fn bottom(&self) -> f64 {
-        self.bottom
-    }
-
-    /// Edges of a cell, in m.
-    pub(crate) fn step(&self) -> [f64; 2] {
-        self.step
     }
 
     /// Outward unit normals of those sides of a prism that are at the border; side `k` follows corner
@@ -242,13 +221,6 @@ impl HeightField {
         }
     }
 
-    /// Outward unit normals of those faces of a prism that are part of the surface: of the ground
-    /// first.
-    pub(crate) fn open_faces(&self, prism: Prism) -> impl Iterator<Item = Vec3> {
-        let sides = self.open_sides(prism).into_iter().flatten();
-        [normal(&self.ground(prism)), -Vec3::Z].into_iter().chain(sides)
-    }
-
     /// Indices of the cells along axis `k` that contain a coordinate or are within `near` (m) of it.
     fn cells_at(&self, at: f64, k: usize, near: f64) -> std::ops::RangeInclusive<usize> {
         let half = 0.5 * (self.n[k] - 1) as f64;
@@ -259,35 +231,10 @@ impl HeightField {
         index(at - near)..=index(at + near)
     }
 
-    /// Calls `offer` with each prism that contains the point `p`, or whose faces are within `near`
-    /// (m) of it.
-    pub(crate) fn for_each_prism_at(&self, p: Vec3, near: f64, mut offer: impl FnMut(Prism)) {
-        if p.z < self.bottom - near {
-            return;
-        }
-        for j in self.cells_at(p.y, 1, near) {
-            for i in self.cells_at(p.x, 0, near) {
-                for half in 0..2 {
-                    let prism = Prism { i, j, half };
-                    let [a, b, c] = self.ground(prism);
-                    let beside = |u: Vec3, w: Vec3| {
-                        let along = Vec3::new(w.x - u.x, w.y - u.y, 0.0);
-                        let across = (p - u).cross(along).z;
-                        across > near * along.norm()
-                    };
-                    let above = || (p - a).dot(normal(&[a, b, c])) > near;
-                    if !(beside(a, b) || beside(b, c) || beside(c, a) || above()) {
-                        offer(prism);
-                    }
-                }
-            }
-        }
-    }
-
     /// Calls `leaf` with the cells of all blocks whose box passes `wanted`, which gets the box around
     /// the solid below the block, in m. Blocks with a smaller value of `wanted` come first; `None`
     /// leaves a block out.
-    pub(crate) fn search(
+    fn search_cells(
         &self,
         wanted: &mut dyn FnMut(&Aabb) -> Option<f64>,
         leaf: &mut dyn FnMut([usize; 2]) -> Option<f64>,
@@ -355,7 +302,7 @@ impl HeightField {
         };
         let beside =
             |b: &Aabb| (0..2).any(|k| b.max[k] < within.min[k] || b.min[k] > within.max[k]);
-        self.search(&mut |b| (!beside(b)).then(|| -farthest(b)), &mut |[i, j]| {
+        self.search_cells(&mut |b| (!beside(b)).then(|| -farthest(b)), &mut |[i, j]| {
             for (i, j) in [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)] {
                 let p = self.corner(i, j);
                 let p = if d.z < 0.0 { Vec3 { z: self.bottom, ..p } } else { p };
@@ -378,16 +325,16 @@ impl HeightField {
     /// Signed distance of the point `p` from the surface, and the normal there.
     pub(crate) fn surface(&self, p: Vec3) -> Surface {
         let mut is_inside = false;
-        self.for_each_prism_at(p, 0.0, |_| is_inside = true);
+        self.for_each_at(p, 0.0, &mut |_| is_inside = true);
         let whole = self.bounds();
         let foot = Vec3 { z: self.bottom, ..p.max(whole.min).min(whole.max) };
         let mut best = (p - foot, -Vec3::Z);
         let gap = |b: &Aabb| (p - p.max(b.min).min(b.max)).norm_squared();
-        self.search(&mut |b| Some(gap(b)), &mut |cell| {
+        self.search_cells(&mut |b| Some(gap(b)), &mut |cell| {
             self.for_each_open_triangle(cell, |corners| {
                 let apart = p - nearest_of_triangle(p, &corners);
                 if apart.norm_squared() < best.0.norm_squared() {
-                    best = (apart, normal(&corners));
+                    best = (apart, unit_normal(&corners));
                 }
             });
             Some(best.0.norm_squared())
@@ -421,24 +368,90 @@ impl HeightField {
     }
 }
 
-/// Outward unit normal of a triangle.
-fn normal([a, b, c]: &[Vec3; 3]) -> Vec3 {
-    (*b - *a).cross(*c - *a).try_normalize().unwrap_or(Vec3::Z)
-}
+impl Pieces for HeightField {
+    type Piece = Prism;
+    const SLOT: usize = 0;
+    const GUARDS: usize = 1;
 
-/// The point of a triangle that is nearest to `p`.
-fn nearest_of_triangle(p: Vec3, [a, b, c]: &[Vec3; 3]) -> Vec3 {
-    let n = (*b - *a).cross(*c - *a);
-    let sides = [(*a, *b), (*b, *c), (*c, *a)];
-    if sides.iter().all(|(u, w)| n.dot((*w - *u).cross(p - *u)) >= 0.0) {
-        return p - n * (n.dot(p - *a) / n.norm_squared());
+    fn near(&self) -> f64 {
+        let [x, y] = self.step;
+        SAME * (x + y)
     }
-    let on_side = |(u, w): (Vec3, Vec3)| {
-        let along = w - u;
-        u + along * ((p - u).dot(along) / along.norm_squared()).clamp(0.0, 1.0)
-    };
-    let feet = sides.map(on_side);
-    let nearer =
-        |x: Vec3, y: Vec3| if (p - y).norm_squared() < (p - x).norm_squared() { y } else { x };
-    nearer(nearer(feet[0], feet[1]), feet[2])
+
+    fn new_piece() -> Polytope {
+        Polytope::new_prism()
+    }
+
+    fn set(&self, hull: &mut Polytope, at: Prism) {
+        hull.set_prism(&self.ground(at), self.bottom);
+    }
+
+    fn number(&self, Prism { i, j, half }: Prism) -> i64 {
+        (2 * (j * self.n[0] + i) + half + 1) as i64
+    }
+
+    fn corner(&self, at: Prism) -> Vec3 {
+        self.ground(at)[0]
+    }
+
+    fn for_each_corner(&self, at: Prism, mut offer: impl FnMut(Vec3)) {
+        for q in self.ground(at) {
+            offer(q);
+            offer(Vec3 { z: self.bottom, ..q });
+        }
+    }
+
+    /// The ground comes first, then the bottom.
+    fn open_faces(&self, at: Prism) -> impl Iterator<Item = Vec3> {
+        let sides = self.open_sides(at).into_iter().flatten();
+        [unit_normal(&self.ground(at)), -Vec3::Z].into_iter().chain(sides)
+    }
+
+    /// The open face that faces along `n` most. The ground comes before the bottom unless `n` points
+    /// down.
+    fn face_towards(&self, at: Prism, n: Vec3, _: impl FnMut(Vec3) -> f64) -> Vec3 {
+        let mut faces = self.open_faces(at);
+        let ground = faces.next().unwrap_or(Vec3::Z);
+        let is_wanted = |face: &Vec3| face.z == 0.0 || n.z < -0.5;
+        faces.filter(is_wanted).fold(
+            ground,
+            |best, face| {
+                if face.dot(n) > best.dot(n) { face } else { best }
+            },
+        )
+    }
+
+    fn for_each_at(&self, p: Vec3, near: f64, offer: &mut dyn FnMut(Prism)) {
+        if p.z < self.bottom - near {
+            return;
+        }
+        for j in self.cells_at(p.y, 1, near) {
+            for i in self.cells_at(p.x, 0, near) {
+                for half in 0..2 {
+                    let prism = Prism { i, j, half };
+                    let [a, b, c] = self.ground(prism);
+                    let beside = |u: Vec3, w: Vec3| {
+                        let along = Vec3::new(w.x - u.x, w.y - u.y, 0.0);
+                        let across = (p - u).cross(along).z;
+                        across > near * along.norm()
+                    };
+                    let above = || (p - a).dot(unit_normal(&[a, b, c])) > near;
+                    if !(beside(a, b) || beside(b, c) || beside(c, a) || above()) {
+                        offer(prism);
+                    }
+                }
+            }
+        }
+    }
+
+    fn search(
+        &self,
+        wanted: &mut dyn FnMut(&Aabb) -> Option<f64>,
+        leaf: &mut dyn FnMut(Prism) -> Option<f64>,
+    ) {
+        self.search_cells(wanted, &mut |[i, j]| {
+            let least = |half| leaf(Prism { i, j, half });
+            [0, 1].map(least).into_iter().flatten().reduce(f64::min)
+        });
+    }
 }

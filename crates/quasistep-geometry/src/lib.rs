@@ -14,8 +14,8 @@
 //! normals of caps, sides, rims and curved surfaces. All results are exact to rounding, also at
 //! exact touch.
 //!
-//! A height field is a union of prisms. Each prism within reach is measured as a polytope; normals
-//! that neighbouring prisms forbid are replaced.
+//! A height field is a union of prisms, a sheet one of triangles without thickness. Each piece within
+//! reach is measured as a polytope; normals that neighbouring pieces forbid are replaced.
 //!
 //! A point cloud is a shape too. Each of its points is a contact feature, measured against the
 //! exact surface of the other shape. [`Choice`] says which few of them become contact points.
@@ -39,7 +39,6 @@ mod ellipsoid_pair;
 mod gjk;
 mod half_space;
 mod height_field;
-mod height_field_pair;
 mod hull_pair;
 mod line_patch;
 mod mass;
@@ -48,6 +47,8 @@ mod narrow_phase;
 mod pair_order;
 mod patch;
 mod picture;
+mod pieces;
+mod pieces_pair;
 mod planes;
 mod point;
 mod polytope;
@@ -56,7 +57,9 @@ mod round_patch;
 mod sample;
 mod separating_axis;
 mod shape;
+mod sheet;
 mod simplify;
+mod triangle;
 mod tube;
 mod way_out;
 
@@ -72,3 +75,4 @@ pub use polytope::{Edge, Face, FaceParts, Polytope};
 pub use quickhull::HullError;
 pub use sample::{SampleError, Samples, sample_surface, sample_triangles};
 pub use shape::{Shape, ShapeError};
+pub use sheet::{Sheet, SheetError};

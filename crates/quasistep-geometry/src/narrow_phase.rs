@@ -6,9 +6,9 @@ use crate::core_pair::core_distance;
 use crate::distance::{ContactPoint, Distance, TOUCH, flip_distance, flip_point, single};
 use crate::ellipsoid::Ellipsoid;
 use crate::gjk::{self, Stand};
-use crate::height_field::Ground;
 use crate::line_patch::along_edges;
 use crate::patch::Clipper;
+use crate::pieces::Ground;
 use crate::shape::{Pair, Shape};
 use crate::tube::Tube;
 use crate::{cylinder, cylinder_pair, ellipsoid_pair, half_space, hull_pair, round_patch};
@@ -73,9 +73,9 @@ impl NarrowPhase {
             (Shape::HeightField(field), _) => {
                 self.ground_distance(&Pair { a: &**field, X_WA, b, X_WB })
             }
-            (_, Shape::HeightField(field)) => {
-                let pair = Pair { a: &**field, X_WA: X_WB, b: a, X_WB: X_WA };
-                flip_distance(self.ground_distance(&pair))
+            (Shape::Sheet(sheet), _) => self.ground_distance(&Pair { a: &**sheet, X_WA, b, X_WB }),
+            (_, Shape::HeightField(_) | Shape::Sheet(_)) => {
+                flip_distance(self.distance_in_order(b, X_WB, a, X_WA))
             }
             (Shape::HalfSpace, Shape::HalfSpace) => Distance {
                 phi: f64::INFINITY,
@@ -116,10 +116,12 @@ impl NarrowPhase {
             (Shape::HeightField(field), _) => {
                 self.ground_patch(&Pair { a: &**field, X_WA, b, X_WB }, margin, out);
             }
-            (_, Shape::HeightField(field)) => {
+            (Shape::Sheet(sheet), _) => {
+                self.ground_patch(&Pair { a: &**sheet, X_WA, b, X_WB }, margin, out);
+            }
+            (_, Shape::HeightField(_) | Shape::Sheet(_)) => {
                 let start = out.len();
-                let pair = Pair { a: &**field, X_WA: X_WB, b: a, X_WB: X_WA };
-                self.ground_patch(&pair, margin, out);
+                self.patch_in_order(b, X_WB, a, X_WA, margin, out);
                 for point in &mut out[start..] {
                     *point = flip_point(*point);
                 }

@@ -7,7 +7,7 @@
 //! their shapes only, not on the world's axes or units.
 //!
 //! Clouds keep the caller's order, which the feature numbers of two clouds refer to. So do height
-//! fields, whose prisms are ordered one by one.
+//! fields and sheets, whose pieces are ordered one by one.
 
 use crate::distance::{ContactPoint, Distance, flip_distance, flip_point};
 use crate::narrow_phase::NarrowPhase;
@@ -64,7 +64,8 @@ fn measure(shape: &Shape) -> (u8, [f64; 3]) {
         Shape::Box { half } => (5, half),
         Shape::HalfSpace => (6, [0.0; 3]),
         Shape::HeightField(_) => (7, [0.0; 3]),
-        Shape::Cloud(_) => (8, [0.0; 3]),
+        Shape::Sheet(_) => (8, [0.0; 3]),
+        Shape::Cloud(_) => (9, [0.0; 3]),
     }
 }
 

@@ -217,6 +217,12 @@ impl Clipper {
             self.ring.sort_unstable();
             self.ring.dedup();
             self.kept.extend(self.ring.iter().map(|k| out[start + k]));
+            // one point twice: of a common edge
+            if let [one, other] = self.kept[..]
+                && (one.p_WCb - other.p_WCb).max_abs() <= SAME
+            {
+                self.kept.pop();
+            }
             out.truncate(start);
             out.extend_from_slice(&self.kept);
         }

@@ -24,6 +24,7 @@ pub(crate) fn surface(shape: &Shape, p: Vec3) -> Option<Surface> {
         }
         Shape::Polytope(polytope) => polytope_surface(polytope, p),
         Shape::HeightField(field) => field.surface(p),
+        Shape::Sheet(sheet) => sheet.surface(p, p),
         Shape::Cloud(_) => return None,
     })
 }

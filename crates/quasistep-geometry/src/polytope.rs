@@ -3,6 +3,7 @@
 use crate::mass::MassProperties;
 use crate::planes::Planes;
 use crate::quickhull::{FLAT, HullError, Triangle, quickhull};
+use crate::triangle::unit_normal;
 use quasistep_math::{Mat3, Vec3};
 
 /// A convex polytope in its own frame.
@@ -96,6 +97,9 @@ pub(crate) const MOST_SEEN: usize = 64;
 const FINER: [f64; 3] = [0.1, 0.01, 0.0];
 /// Corners for each direction at which a walk can start.
 const CORNERS_PER_START: f64 = 0.5;
+/// Where the half circle of a triangle's edge is divided: cosine and sine of the angle from the
+/// triangle's plane. No direction of interest is there: those of upright edges are in the plane.
+const SPLIT: (f64, f64) = (0.955_336_489_125_606, 0.295_520_206_661_339_6);
 
 impl Polytope {
     /// Convex hull of points, in m. Points inside, on edges and in faces are left out.
@@ -164,6 +168,11 @@ impl Polytope {
             .chunk_by(|x, y| x.0 == y.0)
             .map(|both| Edge { vertices: both[0].0, faces: [both[0].1, both[both.len() - 1].1] })
             .collect();
+        Self::with_edges(vertices, faces, edges)
+    }
+
+    /// Derives neighbours from faces and edges. Edges are sorted by their ends.
+    fn with_edges(vertices: Vec<Vec3>, faces: Vec<Face>, edges: Vec<Edge>) -> Self {
         let pairs = edges.iter().flat_map(|e| [e.vertices, [e.vertices[1], e.vertices[0]]]);
         let (first_neighbour, neighbours) = lists(pairs.collect(), vertices.len());
         // edges are sorted by their ends, so those of a corner are in the order of its neighbours
@@ -277,6 +286,53 @@ impl Polytope {
             corners[k] = a - self.middle;
         }
         self.planes.renew(&planes, &corners);
+    }
+
+    /// A triangle without thickness, whose corners [`set_triangle`](Self::set_triangle) moves.
+    ///
+    /// It has two faces with opposite normals. The Gauss image of an edge is half a great circle, which
+    /// is two arcs here: each edge stands twice, between either face and a third one that has no area.
+    /// Those are the last three faces; no search for a face finds them.
+    pub(crate) fn new_triangle() -> Self {
+        let corners = [Vec3::ZERO, Vec3::X, Vec3::Y];
+        let face =
+            |vertices: &[u32]| Face { normal: Vec3::Z, offset: 0.0, vertices: vertices.to_vec() };
+        let faces = [&[0, 1, 2][..], &[0, 2, 1], &[0, 1], &[1, 2], &[2, 0]].map(face);
+        let sides = [([0, 1], 2), ([0, 2], 4), ([1, 2], 3)];
+        let edge =
+            |(vertices, side): ([u32; 2], u32)| [0, 1].map(|f| Edge { vertices, faces: [f, side] });
+        let edges = sides.into_iter().flat_map(edge).collect();
+        let mut triangle = Self::with_edges(corners.to_vec(), faces.to_vec(), edges);
+        triangle.can_walk = true;
+        triangle.set_triangle(&corners);
+        triangle
+    }
+
+    /// Moves the corners of a triangle, in m.
+    pub(crate) fn set_triangle(&mut self, corners: &[Vec3; 3]) {
+        self.vertices.copy_from_slice(corners);
+        self.middle = (corners[0] + corners[1] + corners[2]) / 3.0;
+        self.reach = corners.iter().map(|v| v.norm_squared()).fold(0.0, f64::max).sqrt();
+        let size = corners.iter().map(|v| (*v - self.middle).max_abs()).fold(0.0, f64::max);
+        self.thickness = 4.0 * PLANAR * size;
+        let normal = unit_normal(corners);
+        for (k, face) in self.faces.iter_mut().enumerate() {
+            face.normal = match k {
+                0 => normal,
+                1 => -normal,
+                _ => {
+                    let [u, w] = [k - 2, (k - 1) % 3].map(|i| corners[i]);
+                    let out = (w - u).cross(normal).try_normalize().unwrap_or(normal);
+                    out * SPLIT.0 + normal * SPLIT.1
+                }
+            };
+            let heights = corners.iter().map(|v| v.dot(face.normal));
+            face.offset = heights.fold(f64::NEG_INFINITY, f64::max);
+            self.tops[k] = face.offset;
+        }
+        let plane = |face: &Face| (face.normal, face.offset - face.normal.dot(self.middle));
+        let planes = [0, 1].map(|k| plane(&self.faces[k]));
+        self.planes.renew(&planes, &[corners[0] - self.middle; 2]);
     }
 
     /// Corners, in m.

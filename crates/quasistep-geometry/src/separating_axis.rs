@@ -199,8 +199,18 @@ pub(crate) fn edge_axis(a: &Core, b: &Core, i: usize, j: usize, least: f64) -> O
     let [pb, qb] = b.edges()[j].vertices.map(|k| b.point(k));
     let (da, db) = (qa - pa, qb - pb);
     let cross = da.cross(db);
-    // orient the normal outwards from the solid that has this edge
-    let outward = if a.is_solid() { pa - a.centre } else { b.centre - pb };
+    // orient the normal outwards from the solid that has this edge; the middle of a flat one does not
+    // tell its sides apart
+    let sides = |core: &Core, k: usize| {
+        let [n1, n2] = core.edges()[k].faces.map(|f| core.face(f).normal);
+        n1 + n2
+    };
+    let outward = match (a.is_solid(), b.is_solid()) {
+        (true, _) if !a.is_flat() => pa - a.centre,
+        (_, true) if !b.is_flat() => b.centre - pb,
+        (true, _) => sides(a, i),
+        (false, _) => -sides(b, j),
+    };
     let cross = if cross.dot(outward) < 0.0 { -cross } else { cross };
     let (square, apart) = (cross.norm_squared(), pb - pa);
     // cheap test first: most pairs are far from the best

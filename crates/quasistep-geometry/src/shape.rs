@@ -3,6 +3,7 @@ use crate::cloud::points::PointCloud;
 use crate::height_field::HeightField;
 use crate::mass::MassProperties;
 use crate::polytope::Polytope;
+use crate::sheet::Sheet;
 use quasistep_math::{Mat3, Pose, Vec3};
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub enum Shape {
     Polytope(Arc<Polytope>),
     /// Ground below heights on a grid: a union of prisms, which need not be convex.
     HeightField(Arc<HeightField>),
+    /// Triangles without thickness, solid from both sides: a union of them, which need not be convex.
+    Sheet(Arc<Sheet>),
     /// A point cloud: each point is a contact feature.
     Cloud(Arc<PointCloud>),
 }
@@ -78,7 +81,11 @@ impl Shape {
                 check("half length", *half_length)
             }
             Self::Ellipsoid { radii } => radii.iter().try_for_each(|r| check("radius", *r)),
-            Self::HalfSpace | Self::Polytope(_) | Self::HeightField(_) | Self::Cloud(_) => Ok(()),
+            Self::HalfSpace
+            | Self::Polytope(_)
+            | Self::HeightField(_)
+            | Self::Sheet(_)
+            | Self::Cloud(_) => Ok(()),
         }
     }
 
@@ -121,6 +128,7 @@ impl Shape {
                 Aabb { min: ends(-1.0), max: ends(1.0) }
             }
             Self::HeightField(field) => field.bounds().turned(X_WG),
+            Self::Sheet(sheet) => sheet.bounds().turned(X_WG),
             Self::Cloud(cloud) => cloud.aabb(X_WG),
         }
     }
@@ -136,7 +144,7 @@ impl Shape {
             Self::Ellipsoid { radii } => radii.iter().copied().fold(0.0, f64::max),
             Self::HalfSpace => f64::INFINITY,
             Self::Polytope(polytope) => polytope.reach(),
-            Self::HeightField(_) | Self::Cloud(_) => {
+            Self::HeightField(_) | Self::Sheet(_) | Self::Cloud(_) => {
                 let Aabb { min, max } = self.aabb(&Pose::IDENTITY);
                 min.abs().max(max.abs()).norm()
             }
@@ -145,14 +153,14 @@ impl Shape {
 
     /// Distance between the nearest two parallel planes that enclose the shape, in m. For a
     /// polytope only planes parallel to a face are considered; of a height field it is the ground below
-    /// the lowest point. Infinite for a half-space, and for a cloud, which has no inside.
+    /// the lowest point. Infinite for a half-space, and for a sheet and a cloud, which have no inside.
     pub fn thickness(&self) -> f64 {
         match self {
             Self::Sphere { radius } | Self::Capsule { radius, .. } => 2.0 * radius,
             Self::Cylinder { radius, half_length } => 2.0 * radius.min(*half_length),
             Self::Box { half } => 2.0 * half.iter().copied().fold(f64::INFINITY, f64::min),
             Self::Ellipsoid { radii } => 2.0 * radii.iter().copied().fold(f64::INFINITY, f64::min),
-            Self::HalfSpace | Self::Cloud(_) => f64::INFINITY,
+            Self::HalfSpace | Self::Sheet(_) | Self::Cloud(_) => f64::INFINITY,
             Self::HeightField(field) => field.thickness(),
             Self::Polytope(polytope) => {
                 let across = polytope.faces().iter().map(|face| {
@@ -189,23 +197,29 @@ impl Shape {
             Self::HalfSpace => None,
             Self::Polytope(polytope) => Some(polytope.vertices()[polytope.support(d) as usize]),
             Self::HeightField(field) => field.support_within(d, &field.bounds()),
+            Self::Sheet(sheet) => sheet.support_within(d, &sheet.bounds()),
             Self::Cloud(cloud) => Some(cloud.support(d)),
         }
     }
 
-    /// True if the shape is convex, whatever its sizes: neither a height field nor a cloud.
+    /// True if the shape is convex, whatever its sizes: neither a height field, a sheet nor a cloud.
     pub fn is_convex(&self) -> bool {
-        !matches!(self, Self::HeightField(_) | Self::Cloud(_))
+        !self.has_pieces() && !matches!(self, Self::Cloud(_))
     }
 
-    /// True if the shape is a height field and the other no cloud, whose points have their own
-    /// derivatives.
+    /// True for a height field and a sheet, whose pieces are measured one by one.
+    pub fn has_pieces(&self) -> bool {
+        matches!(self, Self::HeightField(_) | Self::Sheet(_))
+    }
+
+    /// True if the shape has pieces and the other is no cloud, whose points have their own derivatives.
     pub(crate) fn is_ground_to(&self, other: &Self) -> bool {
-        matches!(self, Self::HeightField(_)) && !matches!(other, Self::Cloud(_))
+        self.has_pieces() && !matches!(other, Self::Cloud(_))
     }
 
     /// Mass properties of the solid at a density in kg/m³. `None` for a half-space, which is
-    /// unbounded, for a height field, which does not move, and for a cloud, which has no volume.
+    /// unbounded, for a height field, which does not move, and for a sheet and a cloud, which have no
+    /// volume.
     pub fn mass_properties(&self, density: f64) -> Option<MassProperties> {
         let centred = |mass: f64, moments: [f64; 3]| MassProperties {
             mass,
@@ -241,7 +255,7 @@ impl Shape {
                 let moment = |x: f64, y: f64| 0.2 * m * (x * x + y * y);
                 Some(centred(m, [moment(*b, *c), moment(*a, *c), moment(*a, *b)]))
             }
-            Self::HalfSpace | Self::HeightField(_) | Self::Cloud(_) => None,
+            Self::HalfSpace | Self::HeightField(_) | Self::Sheet(_) | Self::Cloud(_) => None,
             Self::Polytope(polytope) => Some(polytope.mass_properties(density)),
         }
     }

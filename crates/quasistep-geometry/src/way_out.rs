@@ -209,6 +209,7 @@ impl Shape {
             | Self::Ellipsoid { .. }
             | Self::HalfSpace
             | Self::HeightField(_)
+            | Self::Sheet(_)
             | Self::Cloud(_) => {}
         }
     }

@@ -247,13 +247,14 @@ fn friction(vector: &dyn Fn(&str) -> PyResult<Vec<f64>>, n_contacts: usize) -> P
 /// Differentiates many steps: Jacobians or, with weights, gradients; flat, all other results by
 /// name.
 #[pyfunction]
-#[pyo3(signature = (system, q, velocity, u, v, n, t, h, loads, params, kappa, weights, v_weights, impulses, threads, progress))]
+#[pyo3(signature = (system, q, velocity, attached, u, v, n, t, h, loads, params, kappa, weights, v_weights, impulses, threads, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn differentiate_batch<'py>(
     py: Python<'py>,
     system: &System,
     q: Array<'py>,
     velocity: Option<Array<'py>>,
+    attached: Option<Array<'py>>,
     u: Array<'py>,
     v: Option<Array<'py>>,
     n: usize,
@@ -276,6 +277,7 @@ pub fn differentiate_batch<'py>(
     let (q, u, v) = (flat(&q), flat(&u), v.map(|v| flat(&v)).unwrap_or_default());
     let carried = params.formulation.carries_velocity() || velocity.is_some();
     let start = velocity.map(|v| flat(&v)).unwrap_or_default();
+    let attached = system.attached(attached)?;
     let weights = weights.map(|w| flat(&w));
     let v_weights = v_weights.map(|w| flat(&w)).unwrap_or_default();
     let input = DifferentiateBatch {
@@ -283,6 +285,7 @@ pub fn differentiate_batch<'py>(
         time: t,
         q: &q,
         v: &start,
+        attached: &attached,
         q_cmd: &u,
         v_cmd: &v,
         wrenches: &wrenches,

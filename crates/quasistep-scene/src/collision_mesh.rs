@@ -1,12 +1,13 @@
-//! Collision geometry of a mesh: its convex hull, or convex parts.
+//! Collision geometry of a mesh: its convex hull, convex parts, or the sheet of its triangles.
 
 use crate::convex_parts::{Parts, by_planes, of_groups};
 use crate::document::{At, Map};
 use crate::names::fits;
+use crate::openings::Openings;
 use crate::solid::Solid;
 use quasistep_formats::mesh::{self, Mesh, Recipe, Textures, Want};
 use quasistep_formats::{SceneError, list, list_some};
-use quasistep_geometry::{Face, FaceParts, MassProperties, Polytope, Shape};
+use quasistep_geometry::{Face, FaceParts, HullError, MassProperties, Polytope, Shape, Sheet};
 use quasistep_math::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -21,20 +22,31 @@ const TOLERANCE: f64 = 0.02;
 /// the width of a plate is 4 % of it.
 const FILLED: f64 = 1.02;
 
+/// A mesh whose openings are a larger share of its surface is a sheet: scans and CAD files that are
+/// solid have smaller holes, a cup without a lid lacks a tenth.
+const OPEN: f64 = 0.05;
+/// Openings that are a larger share are told.
+const TOLD: f64 = 1e-3;
+
 /// Keys of [`Shaping`].
 pub(crate) const KEYS: [&str; 3] = ["parts", "tolerance", "simplify"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
+    /// The hull of a solid, the sheet of a flat mesh.
+    Auto,
     Hull,
     Groups,
     Split,
+    Surface,
 }
 
 /// Options for making a mesh convex.
 #[derive(Clone, Debug)]
 pub(crate) struct Shaping<'a> {
     kind: Kind,
+    /// True if an open mesh is a sheet where nothing says how it is shaped.
+    open: bool,
     /// Largest distance by which parts may stand out of the mesh, in m.
     tolerance: Option<f64>,
     /// Largest distance of omitted hull corners from the simplified hull, in m.
@@ -45,13 +57,19 @@ pub(crate) struct Shaping<'a> {
 }
 
 impl<'a> Shaping<'a> {
-    const HULL: Self =
-        Self { kind: Kind::Hull, tolerance: None, simplify: 0.0, parts: None, tolerance_at: None };
+    const AUTO: Self = Self {
+        kind: Kind::Auto,
+        open: false,
+        tolerance: None,
+        simplify: 0.0,
+        parts: None,
+        tolerance_at: None,
+    };
 
     /// Reads the keys [`KEYS`] of a mapping.
     pub fn read(map: &Map<'a>) -> Result<Self, SceneError> {
         let parts = map.get("parts");
-        let kind = parts.map_or(Ok(Kind::Hull), kind)?;
+        let kind = parts.map_or(Ok(Kind::Auto), kind)?;
         let tolerance = map.get("tolerance");
         if let Some(at) = tolerance
             && kind != Kind::Split
@@ -60,10 +78,17 @@ impl<'a> Shaping<'a> {
                 at.error("a tolerance was seen without `parts: split`, which it belongs to")
             );
         }
+        let simplify = map.get("simplify");
+        if let Some(at) = simplify.filter(|_| kind == Kind::Surface) {
+            return Err(
+                at.error("it was seen with `parts: surface`; corners of hulls are left out")
+            );
+        }
         Ok(Self {
             kind,
+            open: false,
             tolerance: tolerance.map(|at| at.positive("m")).transpose()?,
-            simplify: map.get("simplify").map_or(Ok(0.0), |at| at.non_negative("m"))?,
+            simplify: simplify.map_or(Ok(0.0), |at| at.non_negative("m"))?,
             parts: parts.cloned(),
             tolerance_at: tolerance.cloned(),
         })
@@ -74,17 +99,22 @@ impl<'a> Shaping<'a> {
         if at.is_map() {
             return Self::read(&at.map(&KEYS)?);
         }
-        Ok(Self { kind: kind(at)?, parts: Some(at.clone()), ..Self::HULL })
+        Ok(Self { kind: kind(at)?, parts: Some(at.clone()), ..Self::AUTO })
+    }
+
+    /// The same, but an open mesh is a sheet where nothing says how it is shaped.
+    pub fn or_sheet(self) -> Self {
+        Self { open: true, ..self }
     }
 
     /// True if only a plain hull is wanted.
     pub fn is_plain(&self) -> bool {
-        self.kind == Kind::Hull && self.simplify == 0.0
+        matches!(self.kind, Kind::Auto | Kind::Hull) && self.simplify == 0.0
     }
 
     /// True if the mesh is to be divided into parts.
     pub fn has_parts(&self) -> bool {
-        self.kind != Kind::Hull
+        matches!(self.kind, Kind::Groups | Kind::Split)
     }
 
     /// The mesh of a file, scaled by `scale`, as convex shapes. If `weighed`, a mesh in parts must
@@ -103,7 +133,7 @@ impl<'a> Shaping<'a> {
     ) -> Result<Convex, SceneError> {
         let numbers = [self.tolerance.unwrap_or(-1.0), self.simplify, scale[0], scale[1], scale[2]];
         let mut options = numbers.map(f64::to_le_bytes).concat();
-        options.push(self.kind as u8);
+        options.extend([self.kind as u8, u8::from(self.open)]);
         let costly = self.kind == Kind::Split;
         let recipe = Recipe { what: "convex", options: &options, want: Want::Shape, costly };
         let make = |mut mesh: Mesh| {
@@ -127,12 +157,36 @@ impl<'a> Shaping<'a> {
     fn make(&self, mesh: &Mesh, weighed: bool) -> Result<Convex, Fault> {
         let of_mesh = |why: String| Fault::Mesh(bare(why));
         let mass = Err("a hull has the mass of its shape".to_owned());
-        let hulls = Vec::new();
-        let mut convex = Convex { hulls, mass, excess: None, filled: None, lost: 0.0, n_open: 0 };
-        if self.kind == Kind::Hull {
+        let mut convex = Convex {
+            hulls: Vec::new(),
+            sheet: None,
+            openings: 0.0,
+            mass,
+            excess: None,
+            filled: None,
+            lost: 0.0,
+            n_open: 0,
+        };
+        if !self.has_parts() {
+            let of_surface = self.kind == Kind::Surface;
+            if self.open || of_surface {
+                let openings = Openings::of(mesh);
+                (convex.openings, convex.n_open) = (openings.share, openings.edges);
+            }
+            let is_open = self.kind == Kind::Auto && self.open && convex.openings > OPEN;
+            if of_surface || is_open {
+                convex.sheet = Some(SheetData::new(mesh).map_err(of_mesh)?);
+                return Ok(convex);
+            }
             // an open surface encloses no volume
             let solid = Solid::new(mesh).and_then(|solid| solid.mass_properties()).ok();
-            let hull = self.hull(&mesh.vertices, &mut convex.lost).map_err(of_mesh)?;
+            let hull = match self.hull(&mesh.vertices, &mut convex.lost) {
+                Err(HullError::Flat { .. } | HullError::TooFew(_)) if self.kind == Kind::Auto => {
+                    convex.sheet = Some(SheetData::new(mesh).map_err(of_mesh)?);
+                    return Ok(convex);
+                }
+                hull => hull.map_err(|e| of_mesh(e.to_string()))?,
+            };
             convex.filled = solid.map(|solid| hull.mass_properties(1.0).mass / solid.mass);
             convex.hulls.push(Hull(Arc::new(hull)));
             return Ok(convex);
@@ -151,7 +205,8 @@ impl<'a> Shaping<'a> {
             convex.hulls.push(Hull(if self.simplify == 0.0 {
                 hull
             } else {
-                Arc::new(self.hull(hull.vertices(), &mut convex.lost).map_err(of_mesh)?)
+                let simpler = self.hull(hull.vertices(), &mut convex.lost);
+                Arc::new(simpler.map_err(|e| of_mesh(e.to_string()))?)
             }));
         }
         convex.excess = Some(excess);
@@ -162,12 +217,11 @@ impl<'a> Shaping<'a> {
 
     /// Convex hull of points, simplified if asked. `lost` is raised to the simplification error, in
     /// m.
-    fn hull(&self, points: &[Vec3], lost: &mut f64) -> Result<Polytope, String> {
+    fn hull(&self, points: &[Vec3], lost: &mut f64) -> Result<Polytope, HullError> {
         if self.simplify == 0.0 {
-            return Polytope::from_points(points).map_err(|e| e.to_string());
+            return Polytope::from_points(points);
         }
-        let (hull, distance) =
-            Polytope::simplified(points, self.simplify).map_err(|e| e.to_string())?;
+        let (hull, distance) = Polytope::simplified(points, self.simplify)?;
         *lost = lost.max(distance);
         Ok(hull)
     }
@@ -196,8 +250,10 @@ fn kind(at: &At<'_>) -> Result<Kind, SceneError> {
         "hull" => Ok(Kind::Hull),
         "groups" => Ok(Kind::Groups),
         "split" => Ok(Kind::Split),
+        "surface" => Ok(Kind::Surface),
         other => Err(at.error(format!(
-            "`{other}` was seen; valid are hull, groups (of an .obj, each one convex part) and split"
+            "`{other}` was seen; valid are hull, groups (of an .obj, each one convex part), split, and surface (a \
+             sheet without thickness)"
         ))),
     }
 }
@@ -209,10 +265,13 @@ fn longest(mesh: &Mesh) -> f64 {
     (high - low).max_abs()
 }
 
-/// A mesh as convex shapes.
+/// A mesh as convex shapes, or as a sheet.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Convex {
     hulls: Vec<Hull>,
+    sheet: Option<SheetData>,
+    /// Area of its openings, as a share of its closed surface; 0 for parts.
+    openings: f64,
     mass: Result<Mass, String>,
     /// Largest measured distance of points of the parts outside the mesh, in m; `None` for one
     /// hull.
@@ -228,7 +287,8 @@ pub(crate) struct Convex {
 
 impl Convex {
     pub fn shapes(&self) -> impl Iterator<Item = Shape> + '_ {
-        self.hulls.iter().map(|hull| Shape::Polytope(hull.0.clone()))
+        let sheet = self.sheet.iter().map(|sheet| Shape::Sheet(sheet.0.clone()));
+        self.hulls.iter().map(|hull| Shape::Polytope(hull.0.clone())).chain(sheet)
     }
 
     /// Mass properties of the mesh at 1 kg/m³, if it is in parts.
@@ -257,12 +317,34 @@ impl Convex {
             )
         });
         let made =
-            (!shaping.is_plain()).then(|| format!("{place}: {file} is {}", self.words(shaping)));
+            self.is_told(shaping).then(|| format!("{place}: {file} is {}", self.words(shaping)));
         filled.into_iter().chain(made).collect()
+    }
+
+    /// True if a person is told what became of the mesh.
+    pub fn is_told(&self, shaping: &Shaping<'_>) -> bool {
+        let is_asked = shaping.kind == Kind::Auto && shaping.open;
+        !shaping.is_plain() || self.sheet.is_some() || is_asked && self.openings > TOLD
+    }
+
+    fn of_sheet(&self, sheet: &Sheet, shaping: &Shaping<'_>) -> String {
+        let n = sheet.triangles().len();
+        let is_closed = shaping.kind == Kind::Surface && self.n_open == 0;
+        let open = if is_closed { "a closed" } else { "an open" };
+        let other = if shaping.kind == Kind::Auto && self.openings > 0.0 {
+            "; `parts: hull` or `split` makes it solid"
+        } else {
+            ""
+        };
+        let triangles = if n == 1 { "triangle" } else { "triangles" };
+        format!("{open} sheet of {n} {triangles} without thickness, solid from both sides{other}")
     }
 
     /// Description of the result, for notes.
     pub fn words(&self, shaping: &Shaping<'_>) -> String {
+        if let Some(sheet) = &self.sheet {
+            return self.of_sheet(&sheet.0, shaping);
+        }
         let n = self.hulls.len();
         let mut text = match self.excess {
             Some(excess) => {
@@ -283,7 +365,13 @@ impl Convex {
                 self.lost
             );
         }
-        if self.n_open > 0 {
+        if self.excess.is_none() && self.openings > TOLD {
+            let _ = write!(
+                text,
+                "; its surface is open over {:.1} % of its area: `parts: surface` makes it a sheet, hollow",
+                100.0 * self.openings
+            );
+        } else if self.excess.is_some() && self.n_open > 0 {
             let _ = write!(
                 text,
                 "; its surface is open at {} edges: inside is what sees it more than half around",
@@ -291,6 +379,36 @@ impl Convex {
             );
         }
         text
+    }
+}
+
+/// A sheet stored by its vertices, in m, and triangles.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(into = "TriangleData", try_from = "TriangleData")]
+struct SheetData(Arc<Sheet>);
+
+type TriangleData = (Vec<[f64; 3]>, Vec<[u32; 3]>);
+
+impl SheetData {
+    fn new(mesh: &Mesh) -> Result<Self, String> {
+        let sheet = Sheet::new(mesh.vertices.clone(), &mesh.triangles);
+        Ok(Self(Arc::new(sheet.map_err(|e| e.to_string())?)))
+    }
+}
+
+impl From<SheetData> for TriangleData {
+    fn from(SheetData(sheet): SheetData) -> Self {
+        (sheet.vertices().iter().map(|p| p.to_array()).collect(), sheet.triangles().to_vec())
+    }
+}
+
+impl TryFrom<TriangleData> for SheetData {
+    type Error = String;
+
+    fn try_from((vertices, triangles): TriangleData) -> Result<Self, String> {
+        let vertices = vertices.into_iter().map(Vec3::from).collect();
+        let sheet = Sheet::new(vertices, &triangles).map_err(|e| e.to_string())?;
+        Ok(Self(Arc::new(sheet)))
     }
 }
 
@@ -350,7 +468,7 @@ impl<'a> Shapings<'a> {
         if entries.iter().all(|(key, _)| KEYS.contains(key)) {
             if at.is_map() && entries.is_empty() {
                 return Err(at.error(format!(
-                    "an empty mapping was seen; give hull, groups, split, a mapping with {}, or one of these for each \
+                    "an empty mapping was seen; give hull, groups, split, surface, a mapping with {}, or one of these for each \
                      pattern of links",
                     list(&KEYS)
                 )));
@@ -366,7 +484,7 @@ impl<'a> Shapings<'a> {
     /// Options for the meshes of a link.
     pub fn of(&self, link: &str) -> Shaping<'a> {
         let fitting = self.by_pattern.iter().rev().find(|(pattern, ..)| fits(pattern, link));
-        fitting.map_or(Shaping::HULL, |(_, shaping, _)| shaping.clone())
+        fitting.map_or(Shaping::AUTO, |(_, shaping, _)| shaping.clone())
     }
 
     /// A warning for each pattern that matches no link with a collision mesh.

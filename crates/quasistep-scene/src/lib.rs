@@ -47,6 +47,7 @@ mod mistakes;
 mod model_file;
 mod models;
 mod names;
+mod openings;
 mod outline;
 mod plan_section;
 mod pose_knots;

@@ -31,6 +31,12 @@ pub(crate) fn read(
                     "a density was seen on a cloud whose mass is in its points; give `mass`",
                 ));
             }
+            if pieces.iter().any(is_area) {
+                return Err(d.error(
+                    "a density in kg/m³ was seen on a surface without thickness; give `mass`, which is spread evenly \
+                     over its area",
+                ));
+            }
             inertia_of(pieces, density, d)?.ok_or_else(|| {
                 d.error("a density was seen on a body without volume; give `mass`")
             })?
@@ -41,6 +47,17 @@ pub(crate) fn read(
                 return Err(m.error(
                     "a cloud whose mass is in its points was seen beside other collision shapes; \
                      give `inertia_from: hull`",
+                ));
+            }
+            let spread =
+                pieces.iter().filter(|p| p.collides && !matches!(p.weight, Weight::Nothing));
+            if pieces.iter().any(is_area)
+                && !spread.clone().all(is_area)
+                && (com.is_none() || given.is_none())
+            {
+                return Err(m.error(
+                    "a surface without thickness was seen beside solid shapes; give `com` and `inertia` too, for \
+                     nothing says how much of the mass is in it",
                 ));
             }
             match inertia_of(pieces, 1.0, m)? {
@@ -90,6 +107,11 @@ fn spread_over_points(pieces: &[Piece]) -> bool {
     pieces.iter().any(|piece| piece.collides && spread(piece) == Some(Spread::Points))
 }
 
+/// True if the mass of a collision shape is spread over an area.
+fn is_area(piece: &Piece) -> bool {
+    piece.collides && matches!(piece.weight, Weight::OfArea(_))
+}
+
 /// Mass properties of several shapes at one density, in kg/m³. `None` if no shape has a volume.
 /// `at` is the place to report.
 fn inertia_of(
@@ -106,7 +128,8 @@ fn inertia_of(
             (Weight::OfCloud(spread), Shape::Cloud(cloud)) if piece.collides => {
                 Some(of_cloud(cloud, *spread, density, at)?)
             }
-            (Weight::Given(unit), _) => Some(MassProperties {
+            (Weight::OfArea(_), _) if !piece.collides => None,
+            (Weight::Given(unit) | Weight::OfArea(unit), _) => Some(MassProperties {
                 mass: unit.mass * density,
                 com: unit.com,
                 inertia: unit.inertia * density,

@@ -102,6 +102,7 @@ fn shape(shape: &Shape) -> String {
             let ([nx, ny], [x, y]) = (field.n(), field.size().map(short));
             format!("height field of {ny} × {nx} heights, {x} × {y} m")
         }
+        Shape::Sheet(sheet) => format!("sheet of {} triangles", sheet.triangles().len()),
         Shape::Cloud(cloud) => format!("cloud of {} points", cloud.points().len()),
         _ => "shape".to_owned(),
     }

@@ -1,7 +1,7 @@
 //! Adds the contents of a robot or scene file, in any format, to a scene.
 
 use crate::assembly::{Assembly, Defaults, NewBody};
-use crate::collision_mesh::Shapings;
+use crate::collision_mesh::{Shaping, Shapings};
 use crate::collisions::{Instance, SelfCollision};
 use crate::curve::Curve;
 use crate::document::{At, Map, is_later_replica, pose};
@@ -153,8 +153,9 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
         };
         let body = assembly.add_body(new)?;
         assembly.instance_of[body] = instances[robot.links[link].group] as u32;
+        let shaping = shaping_of(entry, &robot, link, &shapings);
         geoms[link] =
-            add_shapes(assembly, body, &robot.links[link], &shapings, entry.defaults, &mut notes)?;
+            add_shapes(assembly, body, &robot.links[link], &shaping, entry.defaults, &mut notes)?;
     }
     for pair in &robot.pairs {
         let [of_a, of_b] = pair.parts.map(|(link, part)| geoms[link][part].clone());
@@ -410,6 +411,20 @@ fn hanging<'e, 'a>(
     })
 }
 
+/// What becomes of the collision meshes of a link. Links of SDFormat that cannot move are scenery,
+/// which is triangles in Gazebo.
+fn shaping_of<'a>(
+    entry: &Entry<'_, 'a>,
+    robot: &Description,
+    link: usize,
+    shapings: &Shapings<'a>,
+) -> Shaping<'a> {
+    let shaping = shapings.of(&robot.links[link].name);
+    let joint = robot.tree.joint_of[link].map(|k| &robot.joints[k]);
+    let is_still = joint.is_some_and(|j| j.parent.is_none() && j.kind.n_v() == 0);
+    if entry.format == Format::Sdf && is_still { shaping.or_sheet() } else { shaping }
+}
+
 /// Draws the visuals of a link; returns whether there is one.
 fn draw_visuals(
     assembly: &mut Assembly,
@@ -467,7 +482,7 @@ fn add_shapes(
     assembly: &mut Assembly,
     body: usize,
     link: &Link,
-    shapings: &Shapings<'_>,
+    shaping: &Shaping<'_>,
     defaults: &Defaults,
     notes: &mut Notes,
 ) -> Result<Vec<Range<usize>>, SceneError> {
@@ -477,7 +492,6 @@ fn add_shapes(
     for collision in &link.collisions {
         let shapes = match &collision.geometry {
             Geometry::Mesh { path, scale } => {
-                let shaping = shapings.of(&link.name);
                 let file = path.display().to_string();
                 let at_file = |e: SceneError| {
                     if e.file.is_empty() { SceneError::new(&file, None, "", e.message) } else { e }
@@ -486,8 +500,8 @@ fn add_shapes(
                 if let Some(times) = convex.filled() {
                     assembly.filled.push((assembly.bodies[body].clone(), times));
                 }
-                if !shaping.is_plain() {
-                    let (body, words) = (&assembly.bodies[body], convex.words(&shaping));
+                if convex.is_told(shaping) {
+                    let (body, words) = (&assembly.bodies[body], convex.words(shaping));
                     assembly.notes.push(format!("{body}: {file} is {words}"));
                 }
                 convex.shapes().collect()

@@ -41,6 +41,8 @@ pub(crate) enum Weight {
     OfCloud(Spread),
     /// Given mass properties, at 1 kg/m³.
     Given(MassProperties),
+    /// The area of a sheet, at 1 kg/m², if it collides.
+    OfArea(MassProperties),
     /// None: the mass is counted with another piece.
     Nothing,
 }
@@ -131,7 +133,7 @@ pub(crate) fn pieces(
         "height_field" => Shape::HeightField(Arc::new(height_field(value, dir)?)),
         "mesh" => {
             let keys = value.map(&["file", "scale", "parts", "tolerance", "simplify"])?;
-            let shaping = Shaping::read(&keys)?;
+            let shaping = Shaping::read(&keys)?.or_sheet();
             let file = keys.need("file")?;
             let (path, scale) = (dir.join(file.text()?), scale(&keys)?);
             let at_file = |e: SceneError| file.error(e.to_string());
@@ -164,13 +166,16 @@ fn piece(map: &Map<'_>, shape: Shape) -> Result<Piece, SceneError> {
     Ok(Piece {
         name: map.get("name").map(At::text).transpose()?.map(str::to_owned),
         drawn: drawn(&shape),
+        weight: match &shape {
+            Shape::Sheet(sheet) => Weight::OfArea(sheet.area_properties()),
+            _ => Weight::OfShape,
+        },
         shape,
         X_BG: map.get("pose").map(pose).transpose()?.unwrap_or_default(),
         friction: map.get("friction").map(Given::read).transpose()?.unwrap_or_default(),
         color: map.get("color").map(color).transpose()?,
         collides: flag("collision")?,
         visible: flag("visual")?,
-        weight: Weight::OfShape,
         cloud: None,
     })
 }
@@ -355,6 +360,10 @@ pub(crate) fn drawn(shape: &Shape) -> DrawnGeometry {
             let vertices = vertices.iter().map(|v| v.to_array()).collect();
             DrawnGeometry::Mesh { vertices, triangles }
         }
+        Shape::Sheet(sheet) => DrawnGeometry::Mesh {
+            vertices: sheet.vertices().iter().map(|v| v.to_array()).collect(),
+            triangles: sheet.triangles().to_vec(),
+        },
         _ => DrawnGeometry::HalfSpace,
     }
 }

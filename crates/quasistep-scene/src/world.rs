@@ -109,6 +109,7 @@ impl World {
         constraints::close(closing, &mut q, (&mut notes, &mut warnings))
             .map_err(|why| at.error(why))?;
         collisions.exclude_overlaps(&mut system, &q, &mut notes);
+        check_sheets(&system).map_err(|why| models.error(why))?;
         let mut told = q.clone();
         for (body, target) in assembly.targets {
             told[system.model().body(body).q.clone()].fill(target);
@@ -170,5 +171,16 @@ fn check_trees(model: &Model, constraints: &[Constraint]) -> Result<(), String> 
          with their third power",
         dofs[large],
         model.body(large).name
+    ))
+}
+
+/// Refuses sheets that may touch one another: neither has an inside that the other could be kept out
+/// of.
+fn check_sheets(system: &System) -> Result<(), String> {
+    let Some((a, b)) = system.sheets_that_meet() else { return Ok(()) };
+    let [a, b] = [a, b].map(|k| &system.model().body(system.geoms()[k].body).name);
+    Err(format!(
+        "`{a}` and `{b}`, of which one is a surface without thickness and the other one too, or a height field, may \
+         touch; make one of them solid (`parts: hull` or `split`), or name both in `collisions: exclude`"
     ))
 }

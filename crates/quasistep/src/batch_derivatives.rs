@@ -8,7 +8,7 @@ use crate::derivatives::{
 };
 use crate::error::StepError;
 use crate::params::StepParams;
-use crate::state::{State, StepInput, Wrench};
+use crate::state::{Attached, State, StepInput, Wrench};
 use crate::system::System;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +25,9 @@ pub struct DifferentiateBatch<'a> {
     /// Start velocities, `N × n_v`; or one for all samples, `n_v`; or empty for rest. Read only by
     /// formulations that carry velocity.
     pub v: &'a [f64],
+    /// What the switched constraints hold, for each sample; or one list for all; or empty for nothing:
+    /// see [`State::attached`].
+    pub attached: &'a [Vec<Option<Attached>>],
     /// Commands at the end of the step, `N × n_cmd`; or one for all samples, `n_cmd`.
     pub q_cmd: &'a [f64],
     /// Rates of the commands, with `n_cmd_v` columns; or empty for zero.
@@ -213,6 +216,7 @@ impl System {
         check("v", input.v.len(), &[n * n_v, n_v, 0])?;
         check("tau", input.tau.len(), &[n * n_v, n_v, 0])?;
         check("wrenches", input.wrenches.len(), &[n, 1, 0])?;
+        check("attached", input.attached.len(), &[n, 1, 0])?;
         if let Some(impulses) = &out.impulses {
             check("impulses", impulses.len(), &[n])?;
         }
@@ -243,6 +247,7 @@ impl System {
         let n_v = self.model.n_v();
         let mut state = State::at_rest(input.time, part(input.q, self.model.n_q()));
         state.v = part(input.v, n_v);
+        state.attached = own_list(input.attached, index).to_vec();
         let step = StepInput {
             q_cmd: part(input.q_cmd, self.n_cmd()),
             v_cmd: part(input.v_cmd, self.n_cmd_v()),

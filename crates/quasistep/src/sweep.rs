@@ -550,18 +550,25 @@ fn is_clear(narrow: &mut NarrowPhase, system: &System, check: &Check, width: f64
     }
     let [A, B] = [check.a, check.b].map(|geom| &system.geoms[geom as usize].shape);
     let over = system.is_on_ground((check.a, check.b)).then(|| {
-        // ground beside the box around the other shape's motion is not in its way
+        // ground beside the box around the other shape's motion is not in its way; ground that moves
+        // sees the other shape move by both travels
         let over = |other: &Shape, from: [&Pose; 2], to: [&Pose; 2]| {
+            let still = from[0] == to[0];
             let [from, to] = [from, to].map(|[X_WG, X_WO]| other.aabb(&(X_WG.inverse() * *X_WO)));
-            from.joined(&to).grown(check.bulge)
+            from.joined(&to).grown(if still { check.bulge } else { check.travel * width })
         };
         let [(a, b), (c, d)] = [start, end].map(|at| (&at.X_WA, &at.X_WB));
         [over(B, [a, b], [c, d]), over(A, [b, a], [d, c])]
     });
+    let top = |X: &Pose, n: Vec3, p: Option<Vec3>| {
+        p.map_or(f64::NEG_INFINITY, |p| X.transform_point(p).dot(n))
+    };
     let mut reach = |shape: &Shape, k: usize, X: &Pose, n: Vec3| match (shape, &over) {
         (Shape::HeightField(field), Some(over)) => {
-            let top = field.support_within(X.rotation.inverse().rotate(n), &over[k]);
-            top.map_or(f64::NEG_INFINITY, |p| X.transform_point(p).dot(n))
+            top(X, n, field.support_within(X.rotation.inverse().rotate(n), &over[k]))
+        }
+        (Shape::Sheet(sheet), Some(over)) => {
+            top(X, n, sheet.support_within(X.rotation.inverse().rotate(n), &over[k]))
         }
         _ => reach(narrow, shape, X, n),
     };

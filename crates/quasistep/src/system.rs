@@ -524,12 +524,22 @@ impl System {
         self.may_touch[a.min(b) * self.geoms.len() + a.max(b)]
     }
 
-    /// True if a geom of a pair is a height field. Its points with one normal are a contact of their
-    /// own, as those of another shape would be.
+    /// True if a geom of a pair is a height field or a sheet. Its points with one normal are a contact
+    /// of their own, as those of another shape would be.
     pub(crate) fn is_on_ground(&self, (a, b): (u32, u32)) -> bool {
-        let is_ground =
-            |geom: u32| matches!(self.geoms[geom as usize].shape, Shape::HeightField(_));
+        let is_ground = |geom: u32| self.geoms[geom as usize].shape.has_pieces();
         is_ground(a) || is_ground(b)
+    }
+
+    /// The first pair of geoms that may touch and that nothing keeps apart: a sheet, and another one or
+    /// a height field.
+    pub fn sheets_that_meet(&self) -> Option<(usize, usize)> {
+        let ground = |k: &usize| self.geoms[*k].shape.has_pieces();
+        let grounds: Vec<usize> = (0..self.geoms.len()).filter(ground).collect();
+        grounds.iter().enumerate().find_map(|(k, &a)| {
+            let other = grounds[k + 1..].iter().find(|&&b| self.may_touch(a, b));
+            other.map(|&b| (a, b))
+        })
     }
 
     /// Permitted overlap of a pair of geoms after a step that began without overlap, in m.

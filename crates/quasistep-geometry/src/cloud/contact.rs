@@ -3,7 +3,7 @@
 use super::choice::Choice;
 use super::field::{BallField, Motion, PlaneField};
 use super::field_of_shape::{
-    BOX, CAPSULE, CYLINDER, EllipsoidField, GroundField, MirrorField, PolytopeField,
+    BOX, CAPSULE, CYLINDER, EllipsoidField, GroundField, MirrorField, PolytopeField, SheetField,
 };
 use super::memory::CloudMemory;
 use super::points::PointCloud;
@@ -134,12 +134,21 @@ impl CloudMemory {
                 let field = GroundField { shape, motion };
                 chooser.choose(isa, tree, &field, far, choice, limit);
             }
+            Shape::Sheet(sheet) => {
+                let field = SheetField { sheet, motion, middle };
+                chooser.choose(isa, tree, &field, far, choice, limit);
+            }
             Shape::Cloud(_) => unreachable!("two clouds have their own function"),
         }
         for found in &chooser.found {
             let index = tree.index[found.slot as usize];
             let p_W = X_WB.transform_point(cloud.points[index as usize]);
-            let Some(s) = surface(shape, X_WA.inverse_transform_point(p_W)) else { continue };
+            let p = X_WA.inverse_transform_point(p_W);
+            let found = match shape {
+                Shape::Sheet(sheet) => Some(sheet.surface(p, middle)),
+                _ => surface(shape, p),
+            };
+            let Some(s) = found else { continue };
             let phi = s.distance - cloud.radius;
             // the tree search used other origins: rounding may put a point on either side of the
             // margin

@@ -3,10 +3,12 @@
 #![allow(clippy::inline_always)] // see `quasistep_linalg::simd`
 
 use super::field::{Field, Motion, farthest_corner, nearest_corner};
+use crate::broad_phase::Aabb;
 use crate::distance::Surface;
 use crate::point::surface;
 use crate::polytope::Polytope;
 use crate::shape::Shape;
+use crate::sheet::Sheet;
 use quasistep_linalg::simd::{LANES, Simd};
 use quasistep_math::Vec3;
 
@@ -260,5 +262,55 @@ impl Field for GroundField<'_> {
 
     fn normal(&self, p: Vec3) -> Vec3 {
         normal(&self.motion, self.shape, p)
+    }
+}
+
+/// Field of a sheet: exact at each point. It is negative for points that the sheet parts from the
+/// middle of the cloud.
+pub(crate) struct SheetField<'a> {
+    pub sheet: &'a Sheet,
+    pub motion: Motion,
+    /// In the sheet's frame, in m.
+    pub middle: Vec3,
+}
+
+impl SheetField<'_> {
+    /// Calls `of` with each of four points, in the sheet's frame, and with its number.
+    #[inline(always)]
+    fn each<S: Simd>(&self, p: [S::V; 3], of: impl Fn(usize, Vec3) -> f64) -> S::V {
+        let p = p.map(S::to_array);
+        let values: [f64; LANES] =
+            std::array::from_fn(|l| of(l, self.motion.point(Vec3::new(p[0][l], p[1][l], p[2][l]))));
+        S::load(&values)
+    }
+}
+
+impl Field for SheetField<'_> {
+    #[inline(always)]
+    fn distance<S: Simd>(&self, p: [S::V; 3], _: f64) -> S::V {
+        self.each::<S>(p, |_, q| self.sheet.surface(q, self.middle).distance)
+    }
+
+    #[inline(always)]
+    fn bound<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let radii = S::to_array(S::norm(half));
+        self.each::<S>(centre, |l, q| {
+            let reach = Aabb { min: q, max: q }.grown(radii[l]);
+            let distance = self.sheet.surface(q, q).distance.abs();
+            // points of a box are behind the sheet only if it is between them and the middle
+            let to_middle = reach.joined(&Aabb { min: self.middle, max: self.middle });
+            if self.sheet.is_near(&to_middle) { -distance - radii[l] } else { distance - radii[l] }
+        })
+    }
+
+    #[inline(always)]
+    fn ceiling<S: Simd>(&self, centre: [S::V; 3], half: [S::V; 3]) -> S::V {
+        let radii = S::to_array(S::norm(half));
+        self.each::<S>(centre, |l, q| self.sheet.surface(q, q).distance.abs() + radii[l])
+    }
+
+    fn normal(&self, p: Vec3) -> Vec3 {
+        let q = self.motion.point(p);
+        self.motion.direction(self.sheet.surface(q, self.middle).normal)
     }
 }

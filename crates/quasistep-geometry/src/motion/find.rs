@@ -3,7 +3,7 @@
 use super::feature::Feature;
 use crate::climb::Round;
 use crate::ellipsoid::Ellipsoid;
-use crate::height_field::HeightField;
+use crate::pieces::Pieces;
 use crate::polytope::{Face, Polytope};
 use crate::shape::Shape;
 use quasistep_math::{Pose, Vec3};
@@ -38,20 +38,21 @@ pub(super) fn feature(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec3) -> Featur
             Ellipsoid::new(shape, X).map_or(Feature::point(p_W, 0.0), |e| of_ellipsoid(&e, out_W))
         }
         Shape::Polytope(polytope) => world(of_polytope(polytope, local, out)),
-        Shape::HeightField(field) => of_ground(field, X, p_W, out_W),
+        Shape::HeightField(field) => of_ground(&**field, X, p_W, out_W),
+        Shape::Sheet(sheet) => of_ground(&**sheet, X, p_W, out_W),
         // the feature is the cloud's point itself
         Shape::Cloud(cloud) => Feature::point(p_W - out_W * cloud.radius(), cloud.radius()),
     }
 }
 
-/// Feature of a height field: that of one of its prisms at the point, a plane if there is one.
-pub(super) fn of_ground(field: &HeightField, X: &Pose, p_W: Vec3, out_W: Vec3) -> Feature {
+/// Feature of a shape of many pieces: that of one of them at the point, a plane if there is one.
+pub(super) fn of_ground<G: Pieces>(field: &G, X: &Pose, p_W: Vec3, out_W: Vec3) -> Feature {
     let out = X.rotation.inverse().rotate(out_W);
     let local = X.inverse_transform_point(p_W);
-    let (mut prism, mut found) = (Polytope::new_prism(), None);
-    field.for_each_prism_at(local, field.near(), |at| {
-        prism.set_prism(&field.ground(at), field.bottom());
-        let feature = of_polytope(&prism, local, out);
+    let (mut piece, mut found) = (G::new_piece(), None);
+    field.for_each_at(local, field.near(), &mut |at| {
+        field.set(&mut piece, at);
+        let feature = of_polytope(&piece, local, out);
         if found.is_none() || feature.is_plane() {
             found = Some(feature);
         }
@@ -173,18 +174,21 @@ pub(super) fn is_between_features(shape: &Shape, X: &Pose, p_W: Vec3, out_W: Vec
             on_rim && (out.x.hypot(out.y) <= SAME || out.z.abs() <= SAME)
         }
         Shape::Polytope(polytope) => is_between_edges(polytope, p, out),
-        Shape::HeightField(field) => {
-            let (mut prism, mut between) = (Polytope::new_prism(), false);
-            field.for_each_prism_at(p, field.near(), |at| {
-                prism.set_prism(&field.ground(at), field.bottom());
-                between |= is_between_edges(&prism, p, out);
-            });
-            between
-        }
+        Shape::HeightField(field) => is_between_pieces(&**field, p, out),
+        Shape::Sheet(sheet) => is_between_pieces(&**sheet, p, out),
         Shape::Sphere { .. } | Shape::HalfSpace | Shape::Ellipsoid { .. } | Shape::Cloud(_) => {
             false
         }
     }
+}
+
+fn is_between_pieces<G: Pieces>(field: &G, p: Vec3, out: Vec3) -> bool {
+    let (mut piece, mut between) = (G::new_piece(), false);
+    field.for_each_at(p, field.near(), &mut |at| {
+        field.set(&mut piece, at);
+        between |= is_between_edges(&piece, p, out);
+    });
+    between
 }
 
 fn is_between_edges(polytope: &Polytope, p: Vec3, out: Vec3) -> bool {

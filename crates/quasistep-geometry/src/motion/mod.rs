@@ -19,9 +19,9 @@ pub(crate) mod map;
 mod patch;
 
 use crate::distance::{ContactPoint, SINGLE, flip_point};
-use crate::height_field::HeightField;
 use crate::narrow_phase::NarrowPhase;
 use crate::pair_order::is_exchanged;
+use crate::pieces::Pieces;
 use crate::round_patch::is_lowest_of_rim;
 use crate::shape::{Pair, Shape};
 use map::ContactMotion;
@@ -58,7 +58,7 @@ impl NarrowPhase {
         }
     }
 
-    /// Derivatives of the patch of two shapes, one of them a height field and the other no cloud; see
+    /// Derivatives of the patch of two shapes, one of them of many pieces and the other no cloud; see
     /// [`contact_motions`](Self::contact_motions).
     fn motions_on_ground(
         &mut self,
@@ -68,12 +68,19 @@ impl NarrowPhase {
         points: &[ContactPoint],
         out: &mut Vec<ContactMotion>,
     ) {
-        if let Shape::HeightField(field) = a {
-            let pair = Pair { a: &**field, X_WA, b, X_WB };
-            self.ground_motions(&pair, false, margin, points, out);
-        } else if let Shape::HeightField(field) = b {
-            let pair = Pair { a: &**field, X_WA: X_WB, b: a, X_WB: X_WA };
-            self.ground_motions(&pair, true, margin, points, out);
+        let flipped = !a.has_pieces();
+        let (ground, X_WG, other, X_WO) =
+            if flipped { (b, X_WB, a, X_WA) } else { (a, X_WA, b, X_WB) };
+        match ground {
+            Shape::HeightField(field) => {
+                let pair = Pair { a: &**field, X_WA: X_WG, b: other, X_WB: X_WO };
+                self.ground_motions(&pair, flipped, margin, points, out);
+            }
+            Shape::Sheet(sheet) => {
+                let pair = Pair { a: &**sheet, X_WA: X_WG, b: other, X_WB: X_WO };
+                self.ground_motions(&pair, flipped, margin, points, out);
+            }
+            _ => {}
         }
     }
 
@@ -223,10 +230,10 @@ impl NarrowPhase {
     }
 }
 
-/// Derivatives of a point of a height field and another shape, from the features at its witness
-/// points alone.
-pub(crate) fn motion_alone(
-    pair: &Pair<'_, HeightField, Shape>,
+/// Derivatives of a point of a shape of many pieces and another shape, from the features at its
+/// witness points alone.
+pub(crate) fn motion_alone<G: Pieces>(
+    pair: &Pair<'_, G, Shape>,
     point: &ContactPoint,
 ) -> ContactMotion {
     let &Pair { a: field, X_WA, b, X_WB } = pair;

@@ -35,13 +35,19 @@ fn prisms(shape: &Shape) -> Vec<Shape> {
     ground.iter().map(prism).collect()
 }
 
-fn patch(a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose, margin: f64) -> Vec<ContactPoint> {
+pub(crate) fn patch(
+    a: &Shape,
+    X_WA: &Pose,
+    b: &Shape,
+    X_WB: &Pose,
+    margin: f64,
+) -> Vec<ContactPoint> {
     let mut out = Vec::new();
     NarrowPhase::new().contact_patch(a, X_WA, b, X_WB, margin, &mut out);
     out
 }
 
-fn bodies(s: &mut Samples) -> Vec<Shape> {
+pub(crate) fn bodies(s: &mut Samples) -> Vec<Shape> {
     let mut size = || s.between(0.05, 0.3);
     let mut all = vec![
         Shape::Sphere { radius: size() },
@@ -184,11 +190,16 @@ fn predicted(m: &ContactMotion, w: Vec3, v: Vec3) -> [f64; 10] {
 
 #[test]
 fn derivatives_are_those_of_differences() {
-    let mut s = Samples::new(11);
+    check_derivatives(random_field, 11);
+}
+
+/// Compares derivatives of the contact points of random bodies on random ground with differences.
+pub(crate) fn check_derivatives(random_ground: fn(&mut Samples) -> Shape, seed: u64) {
+    let mut s = Samples::new(seed);
     let step = 1e-5;
     let (mut compared, mut skipped) = (0, 0);
     for k in 0..40 {
-        let ground = random_field(&mut s);
+        let ground = random_ground(&mut s);
         let X_WG = s.pose(0.3);
         for body in bodies(&mut s) {
             let R = s.rotation();

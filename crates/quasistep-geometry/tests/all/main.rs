@@ -14,6 +14,7 @@ mod hulls;
 mod motions;
 mod patch;
 mod sample;
+mod sheet;
 mod solids;
 mod way_out;
 

@@ -26,7 +26,8 @@ impl Contacts {
         let n = system.geoms().len();
         let fixed: Vec<bool> = system.geoms().iter().map(|geom| !writer.moves(geom.body)).collect();
         // clouds are not written, so they collide with nothing in MuJoCo
-        let written = |k: &usize| !matches!(system.geoms()[*k].shape, Shape::Cloud(_));
+        let written =
+            |k: &usize| !matches!(system.geoms()[*k].shape, Shape::Cloud(_) | Shape::Sheet(_));
         let all = (0..n).filter(written).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
         let all = all.filter(|(_, b)| written(b));
         let pairs: Vec<(usize, usize, Coefficients)> = all

@@ -257,6 +257,13 @@ impl Writer<'_> {
                 let X_BG = geom.X_BG * Pose::from_translation(Vec3::Z * least);
                 return Some(placed(own.with("name", &geom.name), &X_BG));
             }
+            Shape::Sheet(_) => {
+                self.lose(
+                    "a surface without thickness, which MuJoCo does not have: not written",
+                    &geom.name,
+                );
+                return None;
+            }
             _ => {
                 self.lose("a point cloud: not written", &geom.name);
                 return None;

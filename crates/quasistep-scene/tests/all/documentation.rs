@@ -55,6 +55,8 @@ fn every_example_of_the_pages_is_a_scene() {
     array.extend(scan.as_flattened().iter().flat_map(|x| x.to_le_bytes()));
     std::fs::write(folder.join("mug.npy"), array).unwrap();
     std::fs::write(folder.join("bracket.obj"), stone).unwrap();
+    let pit = &stone[..stone.find("f 2 3 4").unwrap()];
+    std::fs::write(folder.join("bowl.obj"), format!("{pit}f 1 4 3\n")).unwrap();
     std::fs::write(
         folder.join("knots.csv"),
         "time,q1,q2,part\n0,0,0,0\n1,1,1,0\n1,1,1,1\n2,0,0,1\n",
@@ -68,7 +70,7 @@ fn every_example_of_the_pages_is_a_scene() {
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 33);
+    assert_eq!(read.len(), 34);
     for (place, scene) in read {
         if let Err(error) = scene {
             panic!("example at {place}: {error}");

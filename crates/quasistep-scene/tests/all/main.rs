@@ -33,6 +33,7 @@ mod rollouts;
 mod scenes;
 mod sdf_models;
 mod sensors;
+mod sheets;
 mod sizes;
 mod source;
 mod start_velocity;

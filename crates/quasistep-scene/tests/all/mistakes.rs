@@ -188,15 +188,18 @@ fn meshes_that_are_no_solids() {
     folder
         .file("empty.obj", "# nothing\n")
         .file("flat.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n")
+        .file("line.obj", "v 0 0 0\nv 1 0 0\nv 2 0 0\nv 3 0 0\nf 1 2 3\nf 1 3 4\n")
         .file("nan.obj", "v 0 0 nan\nv 1 0 0\nv 1 1 0\nf 1 2 3\n")
         .file("box.step", "ply\n")
         .file("flat.stl", "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\nendloop\nendfacet\nendsolid a\n");
     for (file, word) in [
         ("empty.obj", "empty"),
-        ("flat.obj", "flat"),
+        ("flat.obj, parts: hull", "flat"),
+        ("flat.obj, parts: split", "encloses 0 m³"),
+        ("line.obj", "no triangle has an area"),
         ("nan.obj", "nan.obj"),
         ("box.step", ".stl, .obj, .dae"),
-        ("flat.stl", "at least 4"),
+        ("flat.stl, parts: hull", "at least 4"),
     ] {
         let text = format!("models:\n  m: {{mass: 1, shape: {{mesh: {{file: {file}}}}}}}\n");
         expect(parse_in(&text, &folder.0), "scene.yml:2: models.m.shape.mesh.file:", &[word]);

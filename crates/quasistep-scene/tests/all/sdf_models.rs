@@ -109,8 +109,8 @@ fn mistakes_of_a_file_name_no_line_of_its_scene() {
     let place = format!("{}: ", path.display());
     let start = Scene::load_with(&path, &changes("models.m.joints.j.start", "[1, 2]"));
     expect(start, &format!("{place}joints.j: "), &["2 start values"]);
-    // a mesh without volume is found when the scene makes it convex
-    folder.file("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    // a mesh without area is found when the scene makes it a shape
+    folder.file("flat.obj", "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n");
     folder.file(
         "m.sdf",
         "<sdf version='1.6'><model name='m'><link name='l'><collision name='c'><geometry><mesh><uri>flat.obj</uri></mesh></geometry></collision></link></model></sdf>",

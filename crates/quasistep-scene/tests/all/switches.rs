@@ -2,8 +2,8 @@
 
 use crate::common::{Folder, complaint, everywhere, frames, parse, parse_with, place};
 use quasistep::{
-    Attached, BatchInput, Derivatives, InputChange, Mode, OutputChange, RunDerivatives, State,
-    StepError, StepInput, Tally, Turn,
+    Attached, BatchDerivatives, BatchInput, Derivatives, DifferentiateBatch, InputChange, Mode,
+    OutputChange, RunDerivatives, State, StepError, StepInput, Tally, Turn,
 };
 use quasistep_record::Frame;
 use quasistep_scene::{RunOptions, Scene};
@@ -367,6 +367,74 @@ fn steps_of_attached_bodies_have_derivatives() {
             check_derivatives(&scene, &start);
         }
     }
+}
+
+/// A batch of derivatives has those of each of its samples: of one whose tool is held 1 cm beside where
+/// it is now, to which it is pulled back, and of one that holds nothing.
+#[test]
+fn batches_of_derivatives_begin_with_what_is_attached() {
+    let text = tool(1.0).replace("role: prescribed", "stiffness: 800");
+    let scene = parse(&text, &[("step.size", "0.01")]);
+    let half = RunOptions { duration: Some(0.3), ..RunOptions::default() };
+    let held = scene.run_with(&half, None, &mut |_| ControlFlow::Continue(())).state;
+    let (system, n_v) = (&scene.system, scene.system.model().n_v());
+    let mut beside = held.clone();
+    system.model().integrate(
+        &held.q,
+        &[vec![0.0; n_v - 3], vec![0.01, 0.0, 0.0]].concat(),
+        1.0,
+        &mut beside.q,
+    );
+    let samples = [beside.clone(), State { attached: Vec::new(), ..beside }, held];
+    let mut input = StepInput::default();
+    scene.sample(quasistep::end_of_step(samples[0].time, 0.01), &mut input);
+    let (n_q, n_u) = (samples[0].q.len(), system.n_cmd_v());
+    let q: Vec<f64> = samples.iter().flat_map(|s| s.q.clone()).collect();
+    let v_cmd = input.v_cmd.repeat(3);
+    let attached: Vec<_> = samples.iter().map(|s| s.attached.clone()).collect();
+    let mut out = [n_q, n_v * n_v, n_v * n_u].map(|width| vec![0.0; 3 * width]);
+    let mut differentiate = |attached: &[Vec<Option<Attached>>]| {
+        let given = DifferentiateBatch {
+            n_samples: 3,
+            time: samples[0].time,
+            q: &q,
+            v: &[],
+            attached,
+            q_cmd: &input.q_cmd,
+            v_cmd: &v_cmd,
+            wrenches: &[],
+            tau: &input.tau,
+            mode: Mode::Exact,
+            weights: None,
+            v_weights: &[],
+        };
+        let [q_next, by_q, by_q_cmd] = out.each_mut().map(|all| &mut all[..]);
+        let rows = BatchDerivatives { q_next, by_q, by_q_cmd, velocities: None, impulses: None };
+        let ends = system.differentiate_batch(&given, &scene.params, 2, rows, None)?;
+        assert!(ends.iter().all(Result::is_ok), "{ends:?}");
+        Ok::<_, StepError>(out.clone())
+    };
+    let [q_next, by_q, by_u] = differentiate(&attached).unwrap();
+    for (k, start) in samples.iter().enumerate() {
+        let mut own = system.create_derivatives();
+        own.set_warm_start(false);
+        system.differentiate(start, &input, &scene.params, Mode::Exact, &mut own).unwrap();
+        let (mut one_q, mut one_u) = (vec![0.0; n_v * n_v], vec![0.0; n_v * n_u]);
+        own.jacobian(system, &mut one_q, &mut one_u).unwrap();
+        assert_eq!(q_next[k * n_q..][..n_q], *own.q_next(), "sample {k}");
+        assert_eq!(by_q[k * n_v * n_v..][..n_v * n_v], one_q[..], "sample {k}");
+        assert_eq!(by_u[k * n_v * n_u..][..n_v * n_u], one_u[..], "sample {k}");
+    }
+    // what is held beside its place moves there, at `max_recovery_speed`
+    let x = |k: usize| q_next[k * n_q + n_q - 3];
+    let closed = x(1) - x(0);
+    assert!((x(1) - x(2) - 0.01).abs() < 1e-9, "{} {}", x(1), x(2));
+    assert!(closed > 5e-4 && closed <= 1e-3, "{closed}");
+    // one for all
+    let [all, ..] = differentiate(&attached[..1]).unwrap();
+    assert_eq!(all[n_q..2 * n_q], all[..n_q]);
+    let error = differentiate(&attached[..2]).unwrap_err().to_string();
+    assert!(error.contains("`attached` has 2 entries"), "{error}");
 }
 
 fn check_derivatives(scene: &Scene, start: &State) {
