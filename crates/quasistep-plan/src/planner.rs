@@ -214,7 +214,7 @@ pub fn plan(
     let work = system.create_workspace();
     let root = From { state: start.clone(), warm: work.warm_start(), before: before.to_vec() };
     let end = Duration::try_from_secs_f64(limits.time).ok().map(|time| Instant::now() + time);
-    let mut search = Search { world, limits, end, work, look };
+    let mut search = Search { world, full: params, limits, end, work, look };
     let mut random = Random::new(planner.seed());
     let mut best = Path {
         errors: vec![task.goals[0].error(system, &start.q)],
@@ -239,12 +239,17 @@ pub fn plan(
             break;
         }
     }
+    if status != PlanEnd::Reached {
+        best = search.replay(&best).0;
+    }
     Ok(best.plan(status, params.time_step))
 }
 
 /// What all attempts of a search share.
 struct Search<'a> {
     world: World<'a>,
+    /// The parameters without the work limit of a search.
+    full: &'a StepParams,
     limits: &'a Limits,
     end: Option<Instant>,
     work: Workspace,
@@ -312,13 +317,20 @@ impl Search<'_> {
             // the horizon moves on; the last command stays
             u.copy_within(n_u.., 0);
         };
-        if end == PlanEnd::Reached { self.replay(path) } else { (path.up_to(best_at), end) }
+        if end == PlanEnd::Reached { self.replay(&path) } else { (path.up_to(best_at), end) }
     }
 
     /// Takes the steps of a path again from the start, as those who follow it do. Where a motion is
     /// sensitive, states differ by more than the tolerance of steps. Returns the path up to where it misses a goal.
-    fn replay(&mut self, path: Path) -> (Path, PlanEnd) {
+    fn replay(&mut self, path: &Path) -> (Path, PlanEnd) {
         let World { system, task, .. } = self.world;
+        let limited = std::mem::replace(&mut self.world.params, self.full);
+        let again = self.follow(path, system, task);
+        self.world.params = limited;
+        again
+    }
+
+    fn follow(&mut self, path: &Path, system: &System, task: &Task) -> (Path, PlanEnd) {
         let mut from = path.nodes[0].clone();
         self.work = system.create_workspace();
         let mut again = path.up_to(0);
@@ -326,14 +338,15 @@ impl Search<'_> {
             if let Err(why) = self.take(&mut from, &node.before) {
                 return (again, PlanEnd::Failed(why));
             }
+            again.nodes.push(from.clone());
+            let goal = &task.goals[again.reached.len()];
+            again.errors.push(goal.error(system, &from.state.q));
             while path.reached.get(again.reached.len()) == Some(&step) {
                 if task.goals[again.reached.len()].error(system, &from.state.q).share > 1.0 {
                     return (again, PlanEnd::Stalled);
                 }
                 again.reached.push(step);
             }
-            again.nodes.push(from.clone());
-            again.errors.push(path.errors[step]);
         }
         (again, PlanEnd::Reached)
     }
