@@ -48,6 +48,7 @@ class Task:
     system: Callable[[], qs.System]
     cases: Callable[[qs.System, np.random.Generator], Iterator[Case]]
     settings: dict[str, Any] = field(default_factory=dict)
+    share: int = 1  # one goal in so many of the others is tried
 
 
 def turned(pose: np.ndarray, vector: np.ndarray, way: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:
@@ -202,7 +203,7 @@ class MujocoPlant:
 
 
 def in_loop(system: qs.System, case: Case, plant: Any, settings: dict[str, Any], rng: np.random.Generator) -> bool:
-    """Follows a plan until the box is off it by half a tolerance, then plans again; every tenth step pushes it aside."""
+    """Follows a plan until the box is off it by a tolerance, then plans again; every tenth step pushes it aside."""
     u, taken = case.u0, 0
     for attempt in range(30):
         plan = system.plan(case.goal, q0=plant.q, u0=u, threads=1, seed=attempt, **settings)
@@ -216,17 +217,20 @@ def in_loop(system: qs.System, case: Case, plant: Any, settings: dict[str, Any],
             plant.advance(u, command, side)
             u, taken = command, taken + 1
             off = np.abs(plant.q - planned)[2:]
-            if math.hypot(*off[:2]) > case.goal.distance / 2 or off[2] > case.goal.angle / 2:
+            if math.hypot(*off[:2]) > case.goal.distance or off[2] > case.goal.angle:
                 break
     return False
 
 
 def loop_rows(n: int, seed: int) -> list[str]:
     """Shares of goals that closed loops reach, by plant."""
-    system, h = pusher_system(), 0.1
+    h = 0.1
     settings = {"region": 0.02, "rates": 0.5, "lower": -0.6, "upper": 0.6, "steps": 150}
     rows = []
     for name, kind, spread in [("ours, as planned", OwnPlant, 0.0), ("ours", OwnPlant, 0.3), ("MuJoCo", MujocoPlant, 0.3)]:
+        # MuJoCo's box touches the floor at its corners
+        spin = 0.0849 if kind is MujocoPlant else 0.046
+        system = qs.load(PUSHER_SCENE, set={"models.box.support.spin_radius": spin})
         rng = np.random.default_rng(seed)
         cases, reached = pusher_cases(system, np.random.default_rng(seed)), 0
         began = time.process_time()
@@ -251,7 +255,7 @@ TASKS = [
     Task("finger pushes a box, MPPI", "0.05 rad, 5 mm", "≥ 90 %, 3 s", pusher_system, pusher_cases,
          {**PUSHER, "planner": "mppi", "horizon": 12}),
     Task("Panda pushes a box", "0.05 rad, 5 mm", "≥ 90 %, 2 s", panda_system, panda_cases,
-         {"region": 0.05, "rates": 1.0, "horizon": 6}),
+         {"region": 0.1, "rates": 1.0, "horizon": 6, "kappa": (1e-3, 1e-4, 1e-5)}, 4),
 ]  # fmt: skip
 
 
@@ -291,7 +295,7 @@ def main() -> None:
     arguments = parser.parse_args()
     changes = {key: eval(value) for key, _, value in (pair.partition("=") for pair in arguments.set)}  # noqa: S307
     tasks = [task for task in TASKS if arguments.only is None or arguments.only in task.name]
-    rows = [row(task, arguments.goals, arguments.seed, changes) for task in tasks]
+    rows = [row(task, max(arguments.goals // task.share, 1), arguments.seed, changes) for task in tasks]
     table = "\n".join([
         "| task | tolerance | wanted | solved (95 % interval) | CPU s, median | 95 % | where not solved |",
         "|---|---|---|---|---|---|---|",
@@ -301,9 +305,9 @@ def main() -> None:
     loop = "\n".join([
         "| plant | mass and friction | reached (95 % interval) | CPU s a goal |",
         "|---|---|---|---|",
-        *(loop_rows(max(arguments.goals // 4, 1), arguments.seed) if arguments.only in {None, "loop"} else []),
+        *(loop_rows(max(arguments.goals // 10, 1), arguments.seed) if arguments.only in {None, "loop"} else []),
     ])  # fmt: skip
-    text = f"# Plans to random goals\n\n{head}\n\n{table}\n\nClosed loop of the finger: planned again where the box is off the plan by half a tolerance, pushed aside every ten steps:\n\n{loop}\n"
+    text = f"# Plans to random goals\n\n{head}\n\n{table}\n\nClosed loop of the finger: planned again where the box is off the plan by a tolerance, pushed aside every ten steps:\n\n{loop}\n"
     print(text)
     if arguments.only is None and not changes:
         RESULTS.write_text(text, encoding="utf-8")

@@ -5,7 +5,7 @@ use crate::{release, robots};
 use std::path::{Path, PathBuf};
 
 /// MuJoCo without its viewers.
-const MUJOCO: &str = "mujoco-core==4.0.0";
+const MUJOCO: &str = "mujoco-core==4.0.1";
 
 /// Tests the Python package, and builds all that this needs: `cargo xtask python`.
 pub fn test() -> Result<(), Failure> {

@@ -28,6 +28,14 @@ impl Planner {
         }
     }
 
+    /// Largest change of a command in a step, in m or rad, and number of steps of the horizon.
+    fn step(&self) -> (f64, usize) {
+        match self {
+            Self::Local(settings) => (settings.region, settings.horizon),
+            Self::Sampling(settings) => (settings.deviation, settings.horizon),
+        }
+    }
+
     fn seed(&self) -> u64 {
         match self {
             Self::Local(settings) => settings.seed,
@@ -66,7 +74,8 @@ pub struct Limits {
     /// Number of steps without progress after which an attempt ends, ≥ 1.
     pub patience: usize,
     /// Number of attempts, ≥ 1. The first starts at the start with the numbers of the planner;
-    /// the others start anywhere along the best plan so far, with other numbers.
+    /// the others start anywhere along the best plan so far, with other numbers. Every fourth one
+    /// leads the commands elsewhere first.
     pub attempts: usize,
     /// Time after which the search ends, in s, may be infinite. Other limits end searches at the same
     /// plan on every machine.
@@ -228,7 +237,11 @@ pub fn plan(
         } else {
             (planner.varied(&mut random), best.pick(&mut random))
         };
-        let (path, end) = search.attempt(attempt, planner, best.up_to(first));
+        let mut path = best.up_to(first);
+        if attempt % 4 == 2 {
+            search.wander(&planner, &mut path, &mut random);
+        }
+        let (path, end) = search.attempt(attempt, planner, path);
         let ends = matches!(end, PlanEnd::Reached | PlanEnd::Time | PlanEnd::Stopped);
         if attempt == 0 || path.is_better(&best) || end == PlanEnd::Reached {
             (best, status) = (path, end);
@@ -305,7 +318,7 @@ impl Search<'_> {
             if steps - best_at >= self.limits.patience {
                 break PlanEnd::Stalled;
             }
-            if steps == self.limits.steps {
+            if steps >= self.limits.steps {
                 break PlanEnd::Steps;
             }
             memory.improve(&self.world, &from, goal, &mut u);
@@ -349,6 +362,38 @@ impl Search<'_> {
             }
         }
         (again, PlanEnd::Reached)
+    }
+
+    /// Leads all commands on straight lines to random ones, as far away as a few horizons lead. Ends at a
+    /// step that has no answer, or that leaves bounds.
+    fn wander(&mut self, planner: &Planner, path: &mut Path, random: &mut Random) {
+        let World { task, params, .. } = self.world;
+        let (step, horizon) = planner.step();
+        let mut from = path.nodes[path.nodes.len() - 1].clone();
+        let steps = (horizon as f64 * (0.5 + 1.5 * random.unit())).ceil();
+        let per_step = |k: usize, last: f64, random: &mut Random| {
+            let [lower, upper] = task.commands[k];
+            let most = step.min(task.rates[k] * params.time_step);
+            let goal = (last + steps * most * (2.0 * random.unit() - 1.0))
+                .clamp(lower.min(last), upper.max(last));
+            (goal - last) / steps
+        };
+        let change: Vec<f64> =
+            from.before.iter().enumerate().map(|(k, last)| per_step(k, *last, random)).collect();
+        self.work.start_from(Some(&from.warm));
+        for _ in 0..steps as usize {
+            let u: Vec<f64> = from.before.iter().zip(&change).map(|(u, du)| u + du).collect();
+            let is_taken = self.take(&mut from, &u).is_ok();
+            let is_long = path.nodes.len() > self.limits.steps;
+            if !is_taken
+                || is_long
+                || task.states.iter().any(|bound| bound.excess(&from.state.q) > 0.0)
+            {
+                return;
+            }
+            path.errors.push(path.errors[path.errors.len() - 1]);
+            path.nodes.push(from.clone());
+        }
     }
 
     /// Takes a step of a plan in several smaller ones, commands on straight lines.
