@@ -214,7 +214,9 @@ fn add_cones(
         // in units of the room
         let scale = 1.0 / room.max(f64::MIN_POSITIVE);
         if S.iter().any(|s| s.abs() * scale > 1e-9) {
-            S.iter_mut().for_each(|s| *s *= scale);
+            for s in &mut S {
+                *s *= scale;
+            }
             rows.push(&columns[..known + n_u], &S);
             b.push(-1.0);
         }

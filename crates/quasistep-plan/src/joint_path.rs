@@ -266,10 +266,11 @@ fn check(
         }
         for (end, value) in [("start", start[at]), ("goal", goal[at])] {
             let slack = ROUNDING * (1.0 + value.abs());
+            let holds = |[lower, upper]: [f64; 2]| lower - slack <= value && value <= upper + slack;
             // far from the scene, motions within it have no digits left
             let far = system.farthest_commands()[i];
-            let [lower, upper] = [lower.max(-far), upper.min(far)];
-            if !(lower - slack <= value && value <= upper + slack) {
+            let [lower, upper] = if holds([lower, upper]) { [-far, far] } else { [lower, upper] };
+            if !holds([lower, upper]) {
                 let name = names[i].clone();
                 return Err(PathError::Outside { name, end, value, lower, upper });
             }

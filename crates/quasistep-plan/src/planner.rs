@@ -243,10 +243,15 @@ pub fn plan(
         }
         let (path, end) = search.attempt(attempt, planner, path);
         let ends = matches!(end, PlanEnd::Reached | PlanEnd::Time | PlanEnd::Stopped);
-        if attempt == 0 || path.is_better(&best) || end == PlanEnd::Reached {
-            (best, status) = (path, end);
-        } else if ends {
-            status = end;
+        let is_better = attempt == 0 || path.is_better(&best) || end == PlanEnd::Reached;
+        // a step without an answer ends one attempt, not the search
+        match end {
+            PlanEnd::Failed(_) if attempt > 0 => {}
+            end if is_better || ends => status = end,
+            _ => {}
+        }
+        if is_better {
+            best = path;
         }
         if ends {
             break;

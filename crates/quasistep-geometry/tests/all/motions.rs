@@ -172,7 +172,11 @@ fn large_hulls_move_as_differences_say() {
     let mut narrow = NarrowPhase::new();
     let corner = |k: usize| {
         let angle = std::f64::consts::TAU * (k / 2) as f64 / 60.0;
-        Vec3::new(0.5 * angle.cos(), 0.5 * angle.sin(), if k % 2 == 0 { 0.3 } else { -0.3 })
+        Vec3::new(
+            0.5 * angle.cos(),
+            0.5 * angle.sin(),
+            if k.is_multiple_of(2) { 0.3 } else { -0.3 },
+        )
     };
     let points: Vec<Vec3> = (0..120).map(corner).collect();
     let disc = Shape::Polytope(Arc::new(Polytope::from_points(&points).unwrap()));
