@@ -118,6 +118,11 @@ def pusher_system() -> qs.System:
     return qs.load(PUSHER_SCENE)
 
 
+def wide_pusher_system() -> qs.System:
+    # relaxed contacts reach as far as the margin
+    return qs.load(PUSHER_SCENE, set={"step.contact_margin": 0.1})
+
+
 def pusher_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
     """Any pose within 0.3 m and π."""
     u0, pose = system.commanded(system.q0), system.pose("box", system.q0)
@@ -251,7 +256,8 @@ TASKS = [
     Task("planar hand turns a ball", "0.01 rad, 10 mm", "≥ 80 %, 0.05 s", hand_system, hand_cases, HAND),
     Task("Allegro hand turns a ball", "0.1 rad, 10 mm", "≥ 98 %, 0.3 s", ball_system, ball_cases(0.1), HAND),
     Task("Allegro hand turns a ball", "0.03 rad, 10 mm", "≥ 90 %, 0.3 s", ball_system, ball_cases(0.03), HAND),
-    Task("finger pushes a box, local", "0.05 rad, 5 mm", "≥ 60 %, 3 s", pusher_system, pusher_cases, PUSHER),
+    Task("finger pushes a box, local", "0.05 rad, 5 mm", "≥ 60 %, 3 s", wide_pusher_system, pusher_cases,
+         {**PUSHER, "patience": 20}),
     Task("finger pushes a box, MPPI", "0.05 rad, 5 mm", "≥ 90 %, 3 s", pusher_system, pusher_cases,
          {**PUSHER, "planner": "mppi", "horizon": 12}),
     Task("Panda pushes a box", "0.05 rad, 5 mm", "≥ 90 %, 2 s", panda_system, panda_cases,

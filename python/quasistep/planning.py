@@ -220,7 +220,7 @@ class PlanningSystem(RolloutSystem):
         threads : int, optional
             All cores by default.
         progress : callable, optional
-            Called with the steps taken and the most steps. Ctrl-C ends the search with its error.
+            Called with the steps taken and the most steps of all attempts. Ctrl-C ends the search with its error.
 
         Returns
         -------

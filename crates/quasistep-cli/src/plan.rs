@@ -25,10 +25,10 @@ pub fn plan(arguments: &PlanArgs, quiet: bool) -> Result<(), Failure> {
         }
     }
     interrupt::listen();
-    let bar = progress_bar(section.steps as u64, quiet);
+    let bar = progress_bar((section.attempts * section.steps) as u64, quiet);
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     let run = planned::run(&scene, section, threads, &mut |progress| {
-        bar.set_position(progress.steps as u64);
+        bar.set_position((progress.attempt * section.steps + progress.steps) as u64);
         if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();

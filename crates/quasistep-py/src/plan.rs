@@ -151,9 +151,11 @@ pub fn plan<'py>(
     let (steps, patience, attempts, time, threads) = limits;
     let threads = threads.unwrap_or_else(all_cores);
     let limits = Limits { steps, patience, attempts, time, threads, ..Limits::default() };
-    let mut watch = Watch::new(progress, steps);
+    let mut watch = Watch::new(progress, attempts * steps);
     let made = py.detach(|| {
-        let mut look = |progress: &quasistep_plan::Progress| watch.look(progress.steps);
+        let mut look = |progress: &quasistep_plan::Progress| {
+            watch.look(progress.attempt * steps + progress.steps)
+        };
         let start = (&state, &before[..]);
         quasistep_plan::plan(world, &params, start, &task, &planner(settings), &limits, &mut look)
     });
