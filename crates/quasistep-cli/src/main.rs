@@ -118,7 +118,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   quasistep reproduce --list
-  quasistep reproduce pang21_fig6
+  quasistep reproduce pang21_fig7
   quasistep reproduce -o out/papers")]
     Reproduce(ReproduceArgs),
     /// Control a scene through contact, each plan proven optimal, and write mpc.csv, plots and a 3-D page
@@ -146,7 +146,7 @@ Examples:
     /// Write a point cloud of a body's collision shapes, as a scanner would see it
     #[command(after_help = "\
 Examples:
-  quasistep sample scenes/models/rabbit.yml rabbit --points 992 -o rabbit.ply
+  quasistep sample scenes/models/clouds/rabbit.yml rabbit --points 992 -o rabbit.ply
   quasistep sample scenes/planar_push.yml box")]
     Sample(SampleArgs),
     /// Print what a shell needs to complete this command's words

@@ -127,6 +127,9 @@ impl FirstStep {
         let mut lines = overlaps_in_words(&self.pairs);
         if lines.is_empty() {
             lines.push(match self.pairs.first() {
+                Some(NearestPair { a, b, distance }) if distance.abs() < 1e-9 => {
+                    format!("nearest pair: {a} and {b} touch")
+                }
                 Some(NearestPair { a, b, distance }) => {
                     format!("nearest pair: {a} and {b}, {distance:.3e} m apart")
                 }
