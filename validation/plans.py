@@ -230,7 +230,7 @@ def in_loop(system: qs.System, case: Case, plant: Any, settings: dict[str, Any],
 def loop_rows(n: int, seed: int) -> list[str]:
     """Shares of goals that closed loops reach, by plant."""
     h = 0.1
-    settings = {"region": 0.02, "rates": 0.5, "lower": -0.6, "upper": 0.6, "steps": 150}
+    settings = {"region": 0.02, "rates": 0.5, "lower": -0.6, "upper": 0.6, "steps": 150, "attempts": 10}
     rows = []
     for name, kind, spread in [("ours, as planned", OwnPlant, 0.0), ("ours", OwnPlant, 0.3), ("MuJoCo", MujocoPlant, 0.3)]:
         # MuJoCo's box touches the floor at its corners
@@ -246,7 +246,8 @@ def loop_rows(n: int, seed: int) -> list[str]:
         print(file=sys.stderr)
         low, high = interval(reached, n)
         each = (time.process_time() - began) / n
-        rows.append(f"| {name} | ± {100 * spread:.0f} % | {reached} of {n} ({100 * low:.0f} to {100 * high:.0f} %) | {each:.2f} |")
+        share = f"{reached} of {n} ({100 * low:.0f} to {100 * high:.0f} %)"
+        rows.append(said(f"| {name} | ± {100 * spread:.0f} % | {share} | {each:.2f} |"))
     return rows
 
 
@@ -289,7 +290,13 @@ def row(task: Task, n: int, seed: int, changes: dict[str, Any]) -> str:
     share = f"{solved} of {n} ({100 * low:.0f} to {100 * high:.0f} %)"
     middle, late = (f"{median(times):.3f}", f"{times[int(0.95 * len(times))]:.2f}") if times else ("–", "–")
     missed = f"{median(cpu[False]):.2f}" if cpu[False] else "–"
-    return f"| {task.name} | {task.tolerance} | {task.wanted} | {share} | {middle} | {late} | {missed} |"
+    return said(f"| {task.name} | {task.tolerance} | {task.wanted} | {share} | {middle} | {late} | {missed} |")
+
+
+def said(line: str) -> str:
+    """A line, which is printed as soon as it is known."""
+    print(line, flush=True)
+    return line
 
 
 def main() -> None:
@@ -314,7 +321,6 @@ def main() -> None:
         *(loop_rows(max(arguments.goals // 10, 1), arguments.seed) if arguments.only in {None, "loop"} else []),
     ])  # fmt: skip
     text = f"# Plans to random goals\n\n{head}\n\n{table}\n\nClosed loop of the finger: planned again where the box is off the plan by a tolerance, pushed aside every ten steps:\n\n{loop}\n"
-    print(text)
     if arguments.only is None and not changes:
         RESULTS.write_text(text, encoding="utf-8")
 

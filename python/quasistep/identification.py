@@ -17,6 +17,7 @@ from ._types import Array
 from ._whole import read_text
 from ._yaml import changes
 from .errors import QuasistepError
+from .recorded import read_run
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -70,7 +71,8 @@ class Motion:
 
     @classmethod
     def read(cls, system: System, path: str | os.PathLike[str]) -> Motion:
-        """From a CSV file with a head: a row for the start and one for the end of each step; or from an MCAP file.
+        """From the folder of a run; from a CSV file with a head, a row for the start and one for the end of each step; or
+        from an MCAP file.
 
         Columns are names of coordinates (``box.x``) and, with ``u.`` before them, of commands (``u.finger.x``). Coordinates
         without a column start as the scene does and count as unseen; empty cells are unseen, too.
@@ -82,7 +84,7 @@ class Motion:
         system : System
             Whose names they are.
         path : path
-            The file.
+            The folder or the file.
 
         Returns
         -------
@@ -97,6 +99,15 @@ class Motion:
         --------
         >>> motion = qs.Motion.read(system, "push.csv")  # doctest: +SKIP
         """
+        if os.path.isdir(path):
+            run = read_run(path)
+            for mine, theirs, what in [
+                (system.coordinates, run.coordinates, "coordinates"),
+                (system.commands, run.commands, "commands"),
+            ]:
+                if list(mine) != list(theirs):
+                    raise ValueError(f"{path}: its {what} are {', '.join(theirs)}; those of the system are {', '.join(mine)}")
+            return cls(run.q, run.u, run.v[0] if system.params["motion"] == "dynamic" else None)
         if os.fspath(path).endswith(".mcap"):
             rows = _core.mcap_rows(os.fspath(path))
         else:
@@ -126,7 +137,9 @@ class Motion:
         q[0] = np.where(np.isnan(q[0]), system.q0, q[0])
         if np.isnan(u[1:]).any():
             line, place = np.argwhere(np.isnan(u[1:]))[0]
-            raise ValueError(f"{path}, line {line + 3}: no command for `{system.commands[place]}`")
+            column = f"u.{system.commands[place]}"
+            help = "" if column in head else f"; give a column `{column}`, or the folder of a run"
+            raise ValueError(f"{path}, line {line + 3}: no command for `{system.commands[place]}`{help}")
         return cls(q, u[1:])
 
 
@@ -208,6 +221,12 @@ class Identified:
     starts: list[dict[str, Any]]
     _motions: Sequence[Motion] = field(repr=False)
     _predicted: list[Array] = field(repr=False)
+
+    def __str__(self) -> str:
+        """The parameters with their deviations, and the error, a line each."""
+        values = [f"{name}: {value:.5g} ± {self.deviations[name]:.2g}" for name, value in self.values.items()]
+        near = sum(start["error"] <= 1.01 * self.error for start in self.starts)
+        return "\n".join([*values, f"error: {self.error:.3g}", f"{near} of {len(self.starts)} starts led here"])
 
     def plot(self, names: Sequence[str] | str = "*", motion: int = 0) -> Any:
         """Seen and predicted coordinates of one motion over its steps.

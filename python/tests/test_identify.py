@@ -204,3 +204,17 @@ def test_a_pipe_is_no_table(push, tmp_path):
         file.truncate(1 << 40)
     with pytest.raises(ValueError, match="at most 67108864 are read"):
         qs.Motion.read(push, huge)
+
+
+def test_a_motion_is_read_from_the_folder_of_a_run(tmp_path):
+    system = qs.load("scenes/planar_push.yml")
+    run = system.simulate(duration=1.0)
+    run.save(tmp_path, csv=True, page=False)
+    motion = qs.Motion.read(system, tmp_path)
+    assert (np.asarray(motion.q) == run.q).all() and (np.asarray(motion.u) == run.u).all()
+    found = qs.identify(system, [motion], {"mass": qs.Parameter("models.box.mass", (0.05, 5.0))})
+    assert str(found).startswith("mass: ") and len(str(found).splitlines()) == 3
+    with pytest.raises(ValueError, match="its coordinates are .*box.x.*; those of the system are"):
+        qs.Motion.read(qs.load("scenes/pinch.yml"), tmp_path)
+    with pytest.raises(ValueError, match="no command for `finger.x`; give a column `u.finger.x`, or the folder of a run"):
+        qs.Motion.read(system, tmp_path / "states.csv")

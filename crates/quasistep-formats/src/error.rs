@@ -87,6 +87,32 @@ const MOST_NAMES: usize = 30;
 /// Names longer than this (bytes) get no suggestion. Names of public robots have up to about 60.
 const LONGEST_NAME: usize = 200;
 
+/// Words of other tools, with those that may be meant, the likeliest first.
+const OTHER_WORDS: [(&str, &[&str]); 22] = [
+    ("ball", &["sphere"]),
+    ("cube", &["box"]),
+    ("collision", &["shape"]),
+    ("continuous", &["hinge"]),
+    ("dt", &["size"]),
+    ("floating", &["free"]),
+    ("geometry", &["shape"]),
+    ("ground", &["half_space"]),
+    ("kp", &["stiffness"]),
+    ("kd", &["damping"]),
+    ("orientation", &["quat", "pose"]),
+    ("origin", &["pose"]),
+    ("plane", &["half_space"]),
+    ("pos", &["xyz", "pose"]),
+    ("position", &["xyz", "pose"]),
+    ("prismatic", &["slide"]),
+    ("revolute", &["hinge"]),
+    ("rotation", &["rpy", "pose"]),
+    ("timestep", &["size"]),
+    ("time_step", &["size"]),
+    ("translation", &["xyz", "pose"]),
+    ("weight", &["mass"]),
+];
+
 /// Message about an unknown name: "unknown key `stifness`; did you mean `stiffness`? valid: …".
 pub fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
     // edit distances of very long texts would take too long
@@ -99,8 +125,11 @@ pub fn unknown(what: &str, seen: &str, valid: &[&str]) -> String {
     let mut near: Vec<(usize, &str)> = valid.iter().map(|v| (edits(seen, v), *v)).collect();
     // a stable sort keeps equally near names in their order
     near.sort_by_key(|(d, _)| *d);
-    let hint = match near.first() {
-        Some((d, v)) if *d <= 1 + seen.len() / 4 => format!("did you mean `{v}`? "),
+    let elsewhere = OTHER_WORDS.iter().filter(|(word, _)| *word == seen);
+    let ours = elsewhere.flat_map(|(_, ours)| *ours).find(|word| valid.contains(*word));
+    let hint = match (ours, near.first()) {
+        (Some(word), _) => format!("did you mean `{word}`? "),
+        (None, Some((d, v))) if *d <= 1 + seen.len() / 4 => format!("did you mean `{v}`? "),
         _ => String::new(),
     };
     if valid.len() <= MOST_NAMES {

@@ -369,9 +369,20 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Reads `joint:`, which is a word, or a list of slides and hinges from the parent outwards.
+/// Words for joints that need a name and an axis.
+const WITH_AXIS: [&str; 5] = ["slide", "hinge", "prismatic", "revolute", "continuous"];
+
+/// Reads `joint:`, which is a word, a slide or hinge, or a list of these from the parent outwards.
 pub(crate) fn chain<'a>(at: &At<'a>) -> Result<Vec<Link<'a>>, SceneError> {
+    if at.is_map() {
+        return Ok(vec![link(at)?]);
+    }
     if !at.is_list() {
+        if let Some(word) = at.text().ok().filter(|word| WITH_AXIS.contains(word)) {
+            return Err(at.error(format!(
+                "`{word}` was seen; a joint with an axis is `{{slide: x, axis: [1, 0, 0]}}` or `{{hinge: x, axis: [1, 0, 0]}}`"
+            )));
+        }
         let kind = at.word(&[("fixed", 0), ("free", 1), ("planar", 2), ("ball", 3)])?;
         let kind = match kind {
             0 => JointKind::Fixed,

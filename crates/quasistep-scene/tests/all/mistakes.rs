@@ -39,6 +39,27 @@ fn unknown_key() {
     );
 }
 
+/// Words of other tools lead to ours.
+#[test]
+fn words_of_other_tools() {
+    for (text, word) in [
+        ("shape: {plane: {}}", "half_space"),
+        ("shape: {cube: {size: [1, 1, 1]}}", "box"),
+        ("weight: 1", "mass"),
+        ("position: [0, 0, 1]", "pose"),
+        ("pose: {position: [0, 0, 1]}", "xyz"),
+        ("joint: [{prismatic: x, axis: [1, 0, 0]}]", "slide"),
+    ] {
+        let scene = format!("models:\n  a:\n    {text}\n");
+        complaint(&scene, "scene.yml:3: models.a.", &[&format!("did you mean `{word}`")]);
+    }
+    complaint(
+        "models:\n  a:\n    joint: revolute\n",
+        "scene.yml:3: models.a.joint:",
+        &["`revolute` was seen", "{hinge: x, axis: [1, 0, 0]}"],
+    );
+}
+
 #[test]
 fn wrong_unit() {
     complaint(
