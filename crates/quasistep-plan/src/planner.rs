@@ -43,7 +43,7 @@ impl Planner {
         }
     }
 
-    /// The same planner with other numbers, for another attempt.
+    /// This planner with other numbers, for another attempt.
     fn varied(&self, random: &mut Random) -> Self {
         let mut factor = |most: f64| most.powf(2.0 * random.unit() - 1.0);
         let horizon = |steps: usize, factor: f64| ((steps as f64 * factor).round() as usize).max(1);

@@ -102,7 +102,7 @@ impl<'a> Shaping<'a> {
         Ok(Self { kind: kind(at)?, parts: Some(at.clone()), ..Self::AUTO })
     }
 
-    /// The same, but an open mesh is a sheet where nothing says how it is shaped.
+    /// Makes a sheet of an open mesh where nothing says how it is shaped.
     pub fn or_sheet(self) -> Self {
         Self { open: true, ..self }
     }

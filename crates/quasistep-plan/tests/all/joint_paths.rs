@@ -141,7 +141,7 @@ fn a_finger_goes_around_a_box_to_its_other_face() {
     }
 }
 
-/// The same seed gives the same bits; another one another path.
+/// Equal seeds give equal bits; another seed gives another path.
 #[test]
 fn a_seed_has_one_path() {
     let scene = fingertip(1.0, "exact", "");
