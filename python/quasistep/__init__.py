@@ -70,7 +70,7 @@ from .lcs import Lcs, LcsContact
 from .names import Names
 from .recorded import RecordedRun, read_run
 from .paths import JointPath
-from .planning import GoalPlan, JointGoal, PoseGoal
+from .planning import GoalPlan, JointGoal, PoseGoal, Regrasp
 from .rollouts import RolloutGradients, Rollouts
 from .run import Run
 from .system import System

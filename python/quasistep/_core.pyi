@@ -29,6 +29,11 @@ _Limits = tuple[_Array, _Array, float | None]
 _Warm = tuple[list[list[float]], list[list[int]]]
 _Loads = tuple[list[str | int], ArrayLike, ArrayLike | None]
 _Progress = Callable[[int, int], object]
+_Grasps = tuple[
+    list[tuple[str | int, str | int]],
+    list[tuple[str, tuple[float, float]]] | None,
+    tuple[float, float, float],
+]
 
 __all__ = [
     "CONTACT",
@@ -418,7 +423,7 @@ def plan(
     u: ArrayLike,
     goals: list[list[tuple[Any, ...]]],
     costs: tuple[_Array, _Array, _Array, float, float],
-    states: list[tuple[str, tuple[float, float]]],
+    within: tuple[list[tuple[str, tuple[float, float]]], list[_Grasps]],
     settings: tuple[str, int, list[float], tuple[float, bool], int, int, float, int],
     limits: tuple[int, int, int, float, int | None],
     h: float | None,
@@ -428,9 +433,7 @@ def plan(
 def grasps(
     system: System,
     q: ArrayLike,
-    touches: list[tuple[str | int, str | int]],
-    ranges: list[tuple[str, tuple[float, float]]] | None,
-    lengths: tuple[float, float, float],
+    given: _Grasps,
     counts: tuple[int, int],
     seed: int,
 ) -> _Array: ...

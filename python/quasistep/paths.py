@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._shapes import shaped
-from .planning import PlanningSystem
+from .planning import PlanningSystem, grasps_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -129,17 +129,12 @@ class PathSystem(PlanningSystem):
         >>> [len(system.linearise(q, margin=1e-4).phi) for q in grasps]
         [2, 2, 2]
         """
-        first, second = _listed(links), _listed(bodies)
-        if len(first) != len(second) and 1 not in (len(first), len(second)):
-            raise ValueError(f"{len(first)} links and {len(second)} bodies; give one body for all links, or one for each")
-        pairs = max(len(first), len(second)) if first and second else 0
-        touches = [(first[k % len(first)], second[k % len(second)]) for k in range(pairs)]
         for name, number in {"count": count, "tries": tries}.items():
             if not number >= 1:
                 raise ValueError(f"{name} is {number}; it must be ≥ 1")
-        given = None if ranges is None else [(name, (float(low), float(high))) for name, (low, high) in ranges.items()]
+        given = grasps_argument(links, bodies, ranges, (distance, clearance, reach))
         q = shaped("q0", self.q0 if q0 is None else q0, (self.n_q,))
-        drawn = _core.grasps(self, q, touches, given, (distance, clearance, reach), (count, tries), seed)
+        drawn = _core.grasps(self, q, given, (count, tries), seed)
         grasps: Array = drawn.reshape(-1, self.n_q)
         return grasps
 
@@ -228,7 +223,3 @@ class PathSystem(PlanningSystem):
             data["failed"],
             data["moved"],
         )
-
-
-def _listed(names: Sequence[str | int] | str | int) -> list[str | int]:
-    return [names] if isinstance(names, str | int) else list(names)

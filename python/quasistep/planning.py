@@ -79,6 +79,38 @@ class JointGoal:
     tolerance: float = 0.01
 
 
+@dataclass(frozen=True)
+class Regrasp:
+    """A grasp that plans may take anew: links that are placed on bodies.
+
+    Parameters
+    ----------
+    links, bodies : names or indices of bodies
+        Each link touches the body at the same place of the other list. One body, or one link, stands for all.
+    ranges : mapping of str to (float, float), optional
+        Which joints are drawn, by their coordinates, and from which range, in m or rad; as in
+        :meth:`System.grasps`.
+    clearance : float
+        Least distance of everything else on the way there, in m, > 0.
+    distance, reach : float
+        As in :meth:`System.grasps`, in m.
+
+    Examples
+    --------
+    See :meth:`System.plan`.
+
+    >>> qs.Regrasp("finger", "box").clearance
+    0.003
+    """
+
+    links: Sequence[str | int] | str | int
+    bodies: Sequence[str | int] | str | int
+    ranges: Mapping[str, tuple[float, float]] | None = None
+    clearance: float = 0.003
+    distance: float = 1e-4
+    reach: float = 1.0
+
+
 class GoalPlan(NamedTuple):
     """Commands that were found, where they lead, and what the check of them says.
 
@@ -140,6 +172,7 @@ class PlanningSystem(RolloutSystem):
         upper: ArrayLike = np.inf,
         rates: ArrayLike = np.inf,
         states: Mapping[str, tuple[float, float]] | None = None,
+        regrasps: Regrasp | Sequence[Regrasp] = (),
         region: float = 0.05,
         contact_region: bool = False,
         horizon: int = 10,
@@ -205,6 +238,9 @@ class PlanningSystem(RolloutSystem):
             Weight of the error at the end of the horizon; that of the other states is 1.
         states : mapping, optional
             Bounds of coordinates by name, in m or rad, at the ends of all steps.
+        regrasps : Regrasp, or sequence of Regrasp
+            Grasps that may be taken anew where nothing else helps, one of them at a time: drawn at random, ranked by
+            what the planner makes of them, and reached on a path of the joints.
         steps, patience : int
             An attempt ends after so many steps, or so many without progress.
         attempts : int
@@ -261,9 +297,11 @@ class PlanningSystem(RolloutSystem):
             for of in (lower, upper, rates)
         )
         given = [_together(goals)] if isinstance(goals, PoseGoal | JointGoal) else [_together(at) for at in goals]
+        listed = [regrasps] if isinstance(regrasps, Regrasp) else regrasps
+        new = [grasps_argument(of.links, of.bodies, of.ranges, (of.distance, of.clearance, of.reach)) for of in listed]
         data = _core.plan(
             self, start, before, given, (low, high, fast, effort, at_end),
-            [(name, (float(a), float(b))) for name, (a, b) in (states or {}).items()],
+            ([(name, (float(a), float(b))) for name, (a, b) in (states or {}).items()], new),
             (planner, horizon, [float(k) for k in kappa], (region, contact_region), samples, rounds, share, seed),
             (steps, patience, attempts, time, checked_threads(threads)), h, params, progress,
         )  # fmt: skip
@@ -277,6 +315,26 @@ class PlanningSystem(RolloutSystem):
             data["errors"].reshape(-1, 4),
             data["refusals"],
         )
+
+
+def grasps_argument(
+    links: Sequence[str | int] | str | int,
+    bodies: Sequence[str | int] | str | int,
+    ranges: Mapping[str, tuple[float, float]] | None,
+    lengths: tuple[float, float, float],
+) -> _core._Grasps:
+    """Links and the bodies that they touch, in pairs; ranges of joints; distance, clearance and reach."""
+    first, second = _listed(links), _listed(bodies)
+    if len(first) != len(second) and 1 not in (len(first), len(second)):
+        raise ValueError(f"{len(first)} links and {len(second)} bodies; give one body for all links, or one for each")
+    pairs = max(len(first), len(second)) if first and second else 0
+    touches = [(first[k % len(first)], second[k % len(second)]) for k in range(pairs)]
+    given = None if ranges is None else [(name, (float(low), float(high))) for name, (low, high) in ranges.items()]
+    return touches, given, lengths
+
+
+def _listed(names: Sequence[str | int] | str | int) -> list[str | int]:
+    return [names] if isinstance(names, str | int) else list(names)
 
 
 def _together(goals: _Goal | Sequence[_Goal]) -> list[tuple[Any, ...]]:

@@ -56,11 +56,7 @@ impl<'a> Clearance<'a> {
         ends: [&[f64]; 2],
     ) -> Result<Result<Self, usize>, StepError> {
         let model = system.model();
-        let mut reaches = vec![0.0_f64; model.n_bodies()];
-        for geom in system.geoms() {
-            let reach = geom.X_BG.translation.norm() + geom.shape.reach();
-            reaches[geom.body] = reaches[geom.body].max(reach);
-        }
+        let reaches = reaches(system);
         let mut q = ends[0].to_vec();
         for (coordinate, most) in coordinates.iter().zip(most) {
             q[*coordinate] = *most;
@@ -206,6 +202,16 @@ impl Pair {
     fn motion(&self, from: &[f64], to: &[f64]) -> f64 {
         self.rates.iter().map(|(i, rate)| rate * (to[*i] - from[*i]).abs()).sum()
     }
+}
+
+/// Largest distance of a point of each body from its origin, in m.
+pub fn reaches(system: &System) -> Vec<f64> {
+    let mut reaches = vec![0.0_f64; system.model().n_bodies()];
+    for geom in system.geoms() {
+        let reach = geom.X_BG.translation.norm() + geom.shape.reach();
+        reaches[geom.body] = reaches[geom.body].max(reach);
+    }
+    reaches
 }
 
 /// Pairs of bodies that may touch, ascending.

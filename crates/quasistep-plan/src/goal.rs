@@ -7,8 +7,9 @@
 //! The error of a rotation is a rotation vector in W. Its Jacobian by the dofs is that of the
 //! logarithm times the angular velocity of the frame.
 
+use crate::approach::slides;
 use quasistep::System;
-use quasistep_math::Pose;
+use quasistep_math::{Pose, Quat};
 use quasistep_model::{Frame, Kinematics, left_jacobian_inverse};
 
 /// What is to be reached at one time: all targets together.
@@ -102,6 +103,51 @@ impl Goal {
             }
         }
         worst
+    }
+
+    /// A goal on the straight way from a configuration to this one, at a share of it.
+    pub(crate) fn on_the_way(&self, system: &System, q: &[f64], share: f64) -> Self {
+        let of = |target: &Target| match target {
+            Target::Pose(target) => {
+                let X_WF = system.model().pose(q, target.frame.body) * target.frame.X_BF;
+                let turn = (target.X_WG.rotation * X_WF.rotation.inverse()).to_rotation_vector();
+                let way = target.X_WG.translation - X_WF.translation;
+                let X_WG = Pose {
+                    rotation: Quat::from_rotation_vector(turn * share) * X_WF.rotation,
+                    translation: X_WF.translation + way * share,
+                };
+                Target::Pose(PoseTarget { X_WG, ..target.clone() })
+            }
+            Target::Joint(target) => {
+                let at = q[target.coordinate];
+                let value = at + share * (target.value - at);
+                Target::Joint(JointTarget { value, ..target.clone() })
+            }
+        };
+        Self { targets: self.targets.iter().map(of).collect() }
+    }
+
+    /// How far points of bodies have to move to the goal, at most, in m. `reaches` are the largest
+    /// distances of each body's points from its origin.
+    pub(crate) fn way(&self, system: &System, q: &[f64], reaches: &[f64]) -> f64 {
+        let of = |target: &Target| match target {
+            Target::Pose(target) => {
+                let X_WF = system.model().pose(q, target.frame.body) * target.frame.X_BF;
+                let e = target.error(&X_WF);
+                let norm = |e: &[f64]| e.iter().map(|e| e * e).sum::<f64>().sqrt();
+                norm(&e[..3]) * reaches[target.frame.body] + norm(&e[3..])
+            }
+            Target::Joint(target) => {
+                let bodies = system.model().bodies();
+                let own = bodies.iter().position(|body| body.q.contains(&target.coordinate));
+                let reach = own.map_or(1.0, |body| match bodies[body].joint {
+                    joint if slides(joint, target.dof - bodies[body].v.start) => 1.0,
+                    _ => reaches[body],
+                });
+                (q[target.coordinate] - target.value).abs() * reach
+            }
+        };
+        self.targets.iter().map(of).sum()
     }
 
     /// Half of the sum of squared errors, each as a share of its tolerance.

@@ -175,6 +175,35 @@ pub fn joint_path(
     settings: &PathSettings,
     look: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<JointPath, PathError> {
+    let (clearance, corners) = find(system, params, (start, before), goal, settings, look)?;
+    let table = commands(&clearance, before, &corners, params.time_step, settings, 1.0);
+    Ok(run(system, params, start, &clearance, settings.margin, &corners, table))
+}
+
+/// Commands along a path whose steps are taken in `divisions` smaller ones: one row a step.
+pub fn path_commands(
+    system: &System,
+    params: &StepParams,
+    (start, before): (&[f64], &[f64]),
+    goal: &[f64],
+    settings: &PathSettings,
+    divisions: usize,
+) -> Result<Vec<f64>, PathError> {
+    let look = &mut |_| ControlFlow::Continue(());
+    let (clearance, corners) = find(system, params, (start, before), goal, settings, look)?;
+    let (h, divisions) = (params.time_step, divisions as f64);
+    Ok(commands(&clearance, before, &corners, h, settings, divisions).commands)
+}
+
+/// Corners of a path, and the distances that it keeps.
+fn find<'a>(
+    system: &'a System,
+    params: &StepParams,
+    (start, before): (&[f64], &[f64]),
+    goal: &[f64],
+    settings: &PathSettings,
+    look: &mut dyn FnMut(usize) -> ControlFlow<()>,
+) -> Result<(Clearance<'a>, Vec<Vec<f64>>), PathError> {
     let (coordinates, space) = check(system, params, (start, before), goal, settings)?;
     let most: Vec<f64> = space.iter().map(|[low, high]| low.abs().max(high.abs())).collect();
     let clearance = Clearance::new(system, settings.margin, (&coordinates, &most), [start, goal])?;
@@ -194,8 +223,8 @@ pub fn joint_path(
         Found::Stopped => return Err(PathError::Stopped),
     };
     search.shorten(&mut corners)?;
-    let table = commands(&clearance, before, &corners, params.time_step, settings);
-    Ok(run(system, params, start, &clearance, settings.margin, &corners, table))
+    drop(search);
+    Ok((clearance, corners))
 }
 
 /// Coordinates of the commanded joints, and the range of each in which paths are searched.
@@ -320,14 +349,15 @@ struct Table {
     places: Vec<Vec<f64>>,
 }
 
-/// Commands along a path: within the rates, and in steps that move no body by more than the margin.
-/// First the command comes to the start of the path.
+/// Commands along a path: within the rates, and in steps of which a share, one of `divisions`, moves no
+/// body by more than the margin. First the command comes to the start of the path.
 fn commands(
     clearance: &Clearance<'_>,
     before: &[f64],
     corners: &[Vec<f64>],
     h: f64,
     settings: &PathSettings,
+    divisions: f64,
 ) -> Table {
     let n = corners[0].len();
     let mut table = Table { commands: Vec::new(), places: Vec::new() };
@@ -336,7 +366,7 @@ fn commands(
     for (from, to, waits) in pieces {
         let by_rates = from.iter().zip(to).zip(&settings.rates);
         let by_rates = by_rates.map(|((from, to), rate)| (to - from).abs() / (rate * h));
-        let by_margin = clearance.motion(from, to) / settings.margin;
+        let by_margin = clearance.motion(from, to) / (settings.margin * divisions);
         // rounding adds no step
         let steps = by_rates.fold(by_margin, f64::max) * (1.0 - ROUNDING);
         let steps = if from == to { 0 } else { steps.ceil().max(1.0) as usize };

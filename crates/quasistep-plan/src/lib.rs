@@ -22,10 +22,13 @@ mod path_search;
 mod planner;
 mod random;
 mod reach;
+mod regrasp;
 mod rollout;
 mod sampling;
+mod search;
 mod task;
 mod task_error;
+mod tree;
 
 pub use goal::{Goal, GoalError, JointTarget, PoseTarget, Target};
 pub use grasp::{GraspError, GraspSampler, GraspSettings};

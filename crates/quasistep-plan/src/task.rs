@@ -1,6 +1,7 @@
 //! Tasks: goals in turn, bounds on commands, costs.
 
 use crate::goal::{Goal, Target};
+use crate::grasp::GraspSettings;
 use crate::reach::check_targets;
 use quasistep::{StepParams, System};
 
@@ -17,6 +18,9 @@ pub struct Task {
     pub rates: Vec<f64>,
     /// Bounds of coordinates, at the ends of all steps.
     pub states: Vec<StateBound>,
+    /// Grasps that may be taken on the way, one of them at a time. Paths to them keep their clearance,
+    /// which must be > 0. Without any, links go where the planner pushes them.
+    pub grasps: Vec<GraspSettings>,
     /// Cost of a change of a command by the largest region of a planner (m or rad) in a step. The
     /// cost of an error at its tolerance is 1/2.
     pub effort: f64,

@@ -11,33 +11,43 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep_plan::{GraspSampler, GraspSettings, PathError, PathSettings};
 
+/// Names of links and of the bodies that they touch, ranges of joints by coordinate, and distance,
+/// clearance and reach in m.
+pub type Grasps = (Vec<[NameOrIndex; 2]>, Option<Vec<(String, [f64; 2])>>, (f64, f64, f64));
+
+impl System {
+    /// Settings of grasps, checked.
+    pub fn grasp_settings(&self, (touches, ranges, lengths): Grasps) -> PyResult<GraspSettings> {
+        let (world, (distance, clearance, reach)) = (&self.scene.system, lengths);
+        let body = |pair: &[NameOrIndex; 2], k: usize| self.body(&pair[k], ["links", "bodies"][k]);
+        let touches: PyResult<Vec<[usize; 2]>> =
+            touches.iter().map(|pair| Ok([body(pair, 0)?, body(pair, 1)?])).collect();
+        let moves = match ranges {
+            None => GraspSettings::of_commanded(world),
+            Some(given) => {
+                let of = |(name, range): (String, _)| Ok((self.coordinate(&name)?.1, range));
+                given.into_iter().map(of).collect::<PyResult<_>>()?
+            }
+        };
+        let settings = GraspSettings { touches: touches?, moves, distance, clearance, reach };
+        settings.check(world).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        Ok(settings)
+    }
+}
+
 /// Draws grasps. Returns configurations, one after the other; fewer if one was not found.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn grasps<'py>(
     py: Python<'py>,
     system: &System,
     q: Array<'py>,
-    touches: Vec<[NameOrIndex; 2]>,
-    ranges: Option<Vec<(String, [f64; 2])>>,
-    lengths: (f64, f64, f64),
+    given: Grasps,
     counts: (usize, usize),
     seed: u64,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let world = &system.scene.system;
-    let ((distance, clearance, reach), (count, tries)) = (lengths, counts);
-    let body = |pair: &[NameOrIndex; 2], k: usize| system.body(&pair[k], ["links", "bodies"][k]);
-    let touches: PyResult<Vec<[usize; 2]>> =
-        touches.iter().map(|pair| Ok([body(pair, 0)?, body(pair, 1)?])).collect();
-    let moves = match ranges {
-        None => GraspSettings::of_commanded(world),
-        Some(given) => {
-            let of = |(name, range): (String, _)| Ok((system.coordinate(&name)?.1, range));
-            given.into_iter().map(of).collect::<PyResult<_>>()?
-        }
-    };
-    let settings = GraspSettings { touches: touches?, moves, distance, clearance, reach };
-    settings.check(world).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let (count, tries) = counts;
+    let settings = system.grasp_settings(given)?;
     let q = vector("q0", &q)?;
     let mut watch = Watch::new(None, count.saturating_mul(tries));
     let drawn = py.detach(|| {

@@ -4,6 +4,7 @@ use crate::arrays::{Array, flat, vector};
 use crate::derivatives::all_cores;
 use crate::kinematics::FrameArgument;
 use crate::params::StepParams;
+use crate::paths::Grasps;
 use crate::run::Watch;
 use crate::system::System;
 use numpy::PyArray1;
@@ -83,7 +84,7 @@ fn task(
     system: &System,
     goals: Vec<Goal>,
     (lower, upper, rates, effort, at_end): Costs<'_>,
-    states: States,
+    (states, grasps): (States, Vec<Grasps>),
 ) -> PyResult<Task> {
     let commands = flat(&lower).into_iter().zip(flat(&upper)).map(<[f64; 2]>::from).collect();
     let bound = |(name, within): (String, [f64; 2])| {
@@ -91,7 +92,9 @@ fn task(
         Ok(StateBound { coordinate, dof, within })
     };
     let states = states.into_iter().map(bound).collect::<PyResult<_>>()?;
-    Ok(Task { goals, commands, rates: flat(&rates), states, effort, at_end })
+    let grasps = grasps.into_iter().map(|one| system.grasp_settings(one));
+    let grasps = grasps.collect::<PyResult<_>>()?;
+    Ok(Task { goals, commands, rates: flat(&rates), states, grasps, effort, at_end })
 }
 
 /// Settings of a planner: name, horizon, kappa, region and whether it is of contacts too, samples,
@@ -128,7 +131,7 @@ fn planner(
 
 /// Searches for a plan, and checks it. Returns all results by name; arrays are flat.
 #[pyfunction]
-#[pyo3(signature = (system, q, u, goals, costs, states, settings, limits, h, params, progress))]
+#[pyo3(signature = (system, q, u, goals, costs, within, settings, limits, h, params, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn plan<'py>(
     py: Python<'py>,
@@ -137,7 +140,7 @@ pub fn plan<'py>(
     u: Array<'py>,
     goals: Vec<Vec<TargetArgument>>,
     costs: Costs<'py>,
-    states: States,
+    within: (States, Vec<Grasps>),
     settings: Settings,
     limits: (usize, usize, usize, f64, Option<usize>),
     h: Option<f64>,
@@ -146,7 +149,7 @@ pub fn plan<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = system.params_with(params, h);
     let world = &system.scene.system;
-    let task = task(system, system.goals(goals)?, costs, states)?;
+    let task = task(system, system.goals(goals)?, costs, within)?;
     let (state, before) = (State::at_rest(0.0, vector("q0", &q)?), vector("u0", &u)?);
     let (steps, patience, attempts, time, threads) = limits;
     let threads = threads.unwrap_or_else(all_cores);

@@ -47,6 +47,7 @@ pub fn task(section: &PlanSection) -> Task {
     let bound = |&(coordinate, dof, within): &_| StateBound { coordinate, dof, within };
     let goal = |targets: &Vec<PlanTarget>| Goal { targets: targets.iter().map(target).collect() };
     Task {
+        grasps: Vec::new(),
         goals: section.goals.iter().map(goal).collect(),
         commands: section.bounds.clone(),
         rates: section.rates.clone(),

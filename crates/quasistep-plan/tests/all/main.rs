@@ -48,7 +48,15 @@ fn moved(system: &System, q: &[f64], name: &str, (x, y, turn): (f64, f64, f64)) 
 fn task(system: &System, goals: Vec<Goal>) -> Task {
     let n = system.n_cmd();
     let (commands, rates) = (vec![[-1.0, 1.0]; n], vec![0.5; n]);
-    Task { goals, commands, rates, effort: 0.1, at_end: 100.0, states: Vec::new() }
+    Task {
+        goals,
+        commands,
+        rates,
+        effort: 0.1,
+        at_end: 100.0,
+        states: Vec::new(),
+        grasps: Vec::new(),
+    }
 }
 
 fn start(scene: &Scene) -> (State, Vec<f64>) {

@@ -1,0 +1,394 @@
+//! The search of a planner: attempts and new grasps, from states of one tree.
+
+use crate::clearance::reaches;
+use crate::goal::Goal;
+use crate::local::Local;
+use crate::planner::{Limits, Plan, PlanEnd, Planner, Progress};
+use crate::random::Random;
+use crate::regrasp::Regrasp;
+use crate::rollout::{From, World};
+use crate::sampling::Sampling;
+use crate::tree::{Node, Tree};
+use quasistep::{State, StepError, StepInput, StepParams, Workspace};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Share by which the error must fall to count as progress; where new grasps may be taken, and slow
+/// progress is worth less.
+const PROGRESS: [f64; 2] = [0.01, 0.05];
+/// Least share of the way to a goal at which attempts aim, and the part of attempts that aim at the
+/// goal itself.
+const AIMS: [f64; 2] = [0.2, 0.3];
+/// Error of an aim, over its tolerance, at which the next one is taken.
+const ARRIVED: f64 = 5.0;
+/// Error of a goal, over its tolerance, below which nothing else is aimed at.
+const NEAR: f64 = 20.0;
+/// Number of grasps that are drawn for a new one.
+const GRASPS: usize = 8;
+/// Number of steps without progress after which a grasp is judged.
+const GLANCE: usize = 2;
+/// Share of the way to the goal to which a grasp must lead to be taken at once.
+const ENOUGH: f64 = 0.5;
+/// Number of other grasps to which paths are searched, the best first.
+const PATHS: usize = 2;
+
+/// What a planner keeps from one improvement to the next.
+enum Memory {
+    Local(Box<Local>),
+    Sampling(Sampling),
+}
+
+impl Memory {
+    fn new(world: &World<'_>, planner: Planner) -> Self {
+        match planner {
+            Planner::Local(settings) => Self::Local(Box::new(Local::new(world, settings))),
+            Planner::Sampling(settings) => Self::Sampling(Sampling::new(settings)),
+        }
+    }
+
+    /// Improves the commands `u` of the next steps. Returns their cost.
+    fn improve(&mut self, world: &World<'_>, from: &From, goal: &Goal, u: &mut [f64]) -> f64 {
+        match self {
+            Self::Local(own) => own.improve(world, from, goal, u),
+            Self::Sampling(own) => own.improve(world, from, goal, u),
+        }
+    }
+}
+
+/// One attempt.
+struct Attempt {
+    /// Its index.
+    index: usize,
+    planner: Planner,
+    /// Share of the way to a goal at which it aims.
+    share: f64,
+    /// Number of steps without progress after which it ends.
+    patience: usize,
+}
+
+/// What all attempts of a search share.
+pub struct Search<'a> {
+    world: World<'a>,
+    /// The parameters without the work limit of a search.
+    full: &'a StepParams,
+    limits: &'a Limits,
+    end: Option<Instant>,
+    /// Largest distance of a point of each body from its origin, in m.
+    reaches: Vec<f64>,
+    work: Workspace,
+    look: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(
+        world: World<'a>,
+        full: &'a StepParams,
+        limits: &'a Limits,
+        look: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Self {
+        let end = Duration::try_from_secs_f64(limits.time).ok().map(|time| Instant::now() + time);
+        Self {
+            world,
+            full,
+            limits,
+            end,
+            reaches: reaches(world.system),
+            work: world.system.create_workspace(),
+            look,
+        }
+    }
+
+    /// Searches for commands from a state; `before` is the command there.
+    pub fn plan(&mut self, (start, before): (&State, &[f64]), planner: &Planner) -> Plan {
+        let task = self.world.task;
+        let warm = self.work.warm_start();
+        let root = From { state: start.clone(), warm, before: before.to_vec() };
+        let mut tree = Tree::new(root);
+        self.measure(&mut tree, 0);
+        let mut random = Random::new(planner.seed());
+        let (mut best, mut status) = (0, PlanEnd::Stalled);
+        let takes_grasps = !task.grasps.is_empty();
+        for index in 0..self.limits.attempts.max(1) {
+            let attempt = self.draw_attempt(index, planner, &mut random);
+            let mut origin = None;
+            let first = match index {
+                0 => 0,
+                _ if takes_grasps && index % 4 != 2 => {
+                    let (node, end) = tree.most_promising(self.limits.steps, &mut random);
+                    origin = end;
+                    self.regrasp(&mut tree, node, &attempt, &mut random).unwrap_or(node)
+                }
+                _ => {
+                    let node = tree.anywhere_on_the_way_to(best, &mut random);
+                    match index % 4 {
+                        2 => self.wander(&attempt.planner, &mut tree, node, &mut random),
+                        _ => node,
+                    }
+                }
+            };
+            let (nearest, end) = self.attempt(&attempt, &mut tree, first);
+            tree.note_end(nearest, origin);
+            let ends = matches!(end, PlanEnd::Reached | PlanEnd::Time | PlanEnd::Stopped);
+            let is_better = tree.is_nearer(nearest, best) || end == PlanEnd::Reached;
+            // a step without an answer ends one attempt, not the search
+            match end {
+                PlanEnd::Failed(_) if index > 0 => {}
+                end if is_better || ends || index == 0 => status = end,
+                _ => {}
+            }
+            if is_better {
+                best = nearest;
+            }
+            if ends {
+                break;
+            }
+        }
+        if status != PlanEnd::Reached {
+            best = self.replay(&mut tree, best).0;
+        }
+        tree.plan(best, status, self.full.time_step)
+    }
+
+    /// The first attempt has the numbers of the planner, the others have random ones.
+    fn draw_attempt(&self, index: usize, planner: &Planner, random: &mut Random) -> Attempt {
+        let patience = self.limits.patience;
+        if index == 0 {
+            return Attempt { index, planner: planner.clone(), share: 1.0, patience };
+        }
+        let planner = planner.varied(random);
+        let is_direct = self.world.task.grasps.is_empty() || random.unit() < AIMS[1];
+        let share = if is_direct { 1.0 } else { AIMS[0] + (1.0 - AIMS[0]) * random.unit() };
+        Attempt { index, planner, share, patience }
+    }
+
+    /// Goes on from a node, up to the goals or until nothing helps. Returns the node that is nearest to
+    /// its goal.
+    fn attempt(&mut self, own: &Attempt, tree: &mut Tree, first: usize) -> (usize, PlanEnd) {
+        let World { system, task, .. } = self.world;
+        let horizon = own.planner.horizon();
+        let mut memory = Memory::new(&self.world, own.planner.clone());
+        let (mut from, mut at) = (tree[first].from.clone(), first);
+        self.work.start_from(Some(&from.warm));
+        let n_u = from.before.len();
+        let mut u = from.before.repeat(horizon);
+        let progress = PROGRESS[usize::from(!task.grasps.is_empty())];
+        self.measure(tree, first);
+        let mut aim = self.aim(&tree[first], own.share);
+        // least error of the aim, the node that had it, and the node that is nearest to the goal
+        let (mut least, mut since, mut best) = (f64::INFINITY, first, first);
+        let end = loop {
+            self.measure(tree, at);
+            if tree[at].error.share <= 1.0 {
+                tree[at].reached += 1;
+                if tree[at].reached == task.goals.len() {
+                    break PlanEnd::Reached;
+                }
+                self.measure(tree, at);
+                (least, best, aim) = (f64::INFINITY, at, self.aim(&tree[at], own.share));
+                continue;
+            }
+            if tree.is_nearer(at, best) {
+                best = at;
+            }
+            let mut error = aim.error(system, &from.state.q).share;
+            if error <= ARRIVED && aim != task.goals[tree[at].reached] {
+                (least, aim) = (f64::INFINITY, self.aim(&tree[at], own.share));
+                error = aim.error(system, &from.state.q).share;
+            }
+            if error < least * (1.0 - progress) {
+                (least, since) = (error, at);
+            }
+            if let Err(end) = self.look(own.index, tree, at) {
+                break end;
+            }
+            if tree[at].steps - tree[since].steps >= own.patience {
+                break PlanEnd::Stalled;
+            }
+            if tree[at].steps >= self.limits.steps {
+                break PlanEnd::Steps;
+            }
+            memory.improve(&self.world, &from, &aim, &mut u);
+            if let Err(why) = self.take(&mut from, &u[..n_u]) {
+                break PlanEnd::Failed(why);
+            }
+            at = tree.push(at, from.clone());
+            // the horizon moves on; the last command stays
+            u.copy_within(n_u.., 0);
+        };
+        if end == PlanEnd::Reached { self.replay(tree, at) } else { (best, end) }
+    }
+
+    /// What an attempt leads bodies to: the goal, or a place on the way there at a share of it. Where
+    /// the way is long, bodies are turned and moved together.
+    fn aim(&self, node: &Node, share: f64) -> Goal {
+        let goal = &self.world.task.goals[node.reached];
+        if share == 1.0 || node.error.share < NEAR {
+            return goal.clone();
+        }
+        goal.on_the_way(self.world.system, &node.from.state.q, share)
+    }
+
+    /// Notes how far a node is from its goal.
+    fn measure(&self, tree: &mut Tree, at: usize) {
+        let World { system, task, .. } = self.world;
+        let node = &mut tree[at];
+        let goal = &task.goals[node.reached];
+        node.error = goal.error(system, &node.from.state.q);
+        node.far = match task.grasps.len() {
+            0 => node.error.share,
+            _ => goal.way(system, &node.from.state.q, &self.reaches),
+        };
+    }
+
+    /// Shows the caller where a search is. The error is a reason to end it.
+    fn look(&mut self, attempt: usize, tree: &Tree, at: usize) -> Result<(), PlanEnd> {
+        let node = &tree[at];
+        let progress =
+            Progress { attempt, steps: node.steps, goal: node.reached, error: node.error };
+        if (self.look)(&progress).is_break() {
+            return Err(PlanEnd::Stopped);
+        }
+        if self.is_late() { Err(PlanEnd::Time) } else { Ok(()) }
+    }
+
+    fn is_late(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Takes the steps to a node again from the start, as those who follow a plan do. Where a motion is
+    /// sensitive, states differ by more than the tolerance of steps. Returns the last node, which is
+    /// before the first goal that is missed.
+    fn replay(&mut self, tree: &mut Tree, last: usize) -> (usize, PlanEnd) {
+        let limited = std::mem::replace(&mut self.world.params, self.full);
+        let again = self.follow(tree, last);
+        self.world.params = limited;
+        again
+    }
+
+    fn follow(&mut self, tree: &mut Tree, last: usize) -> (usize, PlanEnd) {
+        let World { system, task, .. } = self.world;
+        let (mut from, mut at) = (tree[0].from.clone(), 0);
+        self.work = system.create_workspace();
+        for node in tree.way_to(last).into_iter().skip(1) {
+            let command = tree[node].from.before.clone();
+            if let Err(why) = self.take(&mut from, &command) {
+                return (at, PlanEnd::Failed(why));
+            }
+            at = tree.push(at, from.clone());
+            self.measure(tree, at);
+            while tree[at].reached < tree[node].reached {
+                self.measure(tree, at);
+                if tree[at].error.share > 1.0 {
+                    return (at, PlanEnd::Stalled);
+                }
+                tree[at].reached += 1;
+            }
+        }
+        (at, PlanEnd::Reached)
+    }
+
+    /// Leads all commands on straight lines to random ones, as far away as a few horizons lead. Ends at a
+    /// step that has no answer, or that leaves bounds.
+    fn wander(
+        &mut self,
+        planner: &Planner,
+        tree: &mut Tree,
+        first: usize,
+        random: &mut Random,
+    ) -> usize {
+        let World { task, params, .. } = self.world;
+        let (step, horizon) = planner.step();
+        let from = &tree[first].from;
+        let steps = (horizon as f64 * (0.5 + 1.5 * random.unit())).ceil();
+        let per_step = |k: usize, last: f64, random: &mut Random| {
+            let [lower, upper] = task.commands[k];
+            let most = step.min(task.rates[k] * params.time_step);
+            let goal = (last + steps * most * (2.0 * random.unit() - 1.0))
+                .clamp(lower.min(last), upper.max(last));
+            (goal - last) / steps
+        };
+        let change: Vec<f64> =
+            from.before.iter().enumerate().map(|(k, last)| per_step(k, *last, random)).collect();
+        let of_step =
+            |k: usize| from.before.iter().zip(&change).map(move |(u, du)| u + k as f64 * du);
+        let commands: Vec<f64> = (1..=steps as usize).flat_map(of_step).collect();
+        self.lead(tree, first, &commands)
+    }
+
+    /// Takes given commands from a node, up to a step that has no answer, or that leaves bounds.
+    /// Returns the last node.
+    fn lead(&mut self, tree: &mut Tree, first: usize, commands: &[f64]) -> usize {
+        let World { system, task, .. } = self.world;
+        let (mut from, mut at) = (tree[first].from.clone(), first);
+        self.work.start_from(Some(&from.warm));
+        for u in commands.chunks_exact(from.before.len()) {
+            let is_taken = self.take(&mut from, u).is_ok();
+            let leaves = |q: &[f64]| task.states.iter().any(|bound| bound.excess(q) > 0.0);
+            if !is_taken || tree[at].steps >= self.limits.steps || leaves(&from.state.q) {
+                break;
+            }
+            at = tree.push(at, from.clone());
+            self.measure(tree, at);
+        }
+        at
+    }
+
+    /// Leads the joints from a node to a new grasp: the first that leads half of the way to the goal, else
+    /// the best of some. Returns the last node; none if no way to a grasp is found.
+    fn regrasp(
+        &mut self,
+        tree: &mut Tree,
+        node: usize,
+        attempt: &Attempt,
+        random: &mut Random,
+    ) -> Option<usize> {
+        let patience = GLANCE.min(attempt.patience);
+        let glance = Attempt { patience, planner: attempt.planner.clone(), ..*attempt };
+        let divisions = self.limits.divisions;
+        let mut regrasp = Regrasp::new(self.world, tree[node].from.clone(), random);
+        let mut others = Vec::new();
+        for _ in 0..GRASPS {
+            if self.is_late() {
+                return None;
+            }
+            let Some(grasp) = regrasp.draw() else { continue };
+            // what an attempt from there would reach
+            let mut placed = Tree::new(grasp.clone());
+            placed[0].reached = tree[node].reached;
+            let (end, _) = self.attempt(&glance, &mut placed, 0);
+            let Node { reached, far, .. } = placed[end];
+            let left = if reached > tree[node].reached { 0.0 } else { far / tree[node].far };
+            if left > 1.0 - PROGRESS[0] {
+                continue;
+            }
+            if left > ENOUGH {
+                others.push((left, grasp));
+            } else if let Some(commands) = regrasp.commands(&grasp, divisions, random.next()) {
+                return Some(self.lead(tree, node, &commands));
+            }
+        }
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut best = others.into_iter().take(PATHS);
+        let commands =
+            best.find_map(|(_, grasp)| regrasp.commands(&grasp, divisions, random.next()))?;
+        Some(self.lead(tree, node, &commands))
+    }
+
+    /// Takes a step of a plan in several smaller ones, commands on straight lines.
+    fn take(&mut self, from: &mut From, u: &[f64]) -> Result<(), StepError> {
+        let Self { world, limits, work, .. } = self;
+        let time_step = world.params.time_step / limits.divisions as f64;
+        let params = StepParams { time_step, ..world.params.clone() };
+        let mut input = StepInput::default();
+        for k in 1..=limits.divisions {
+            let share = k as f64 / limits.divisions as f64;
+            let on_line = |(last, u): (&f64, &f64)| last + share * (u - last);
+            input.q_cmd.clear();
+            input.q_cmd.extend(from.before.iter().zip(u).map(on_line));
+            world.system.step_with(&mut from.state, &input, &params, work)?;
+        }
+        from.warm = work.warm_start();
+        from.before.copy_from_slice(u);
+        Ok(())
+    }
+}
