@@ -66,7 +66,8 @@ def loads(
     >>> qs.loads("models: {ball: {mass: 1, shape: {sphere: {radius: 0.1}}}}").dofs[3:]
     ('ball.vx', 'ball.vy', 'ball.vz')
     """
-    return System(text, file, name, os.fspath(dir), [])
+    # paths start there, wherever the program goes later
+    return System(text, file, name, os.path.abspath(dir), [])
 
 
 def from_dict(

@@ -56,6 +56,9 @@ struct Cli {
     /// Print errors only
     #[arg(long, short, global = true)]
     quiet: bool,
+    /// Print every warning, not one of each kind with a count
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    verbose: bool,
 }
 
 #[derive(Subcommand)]
@@ -261,7 +264,7 @@ struct ConvertArgs {
 struct CheckArgs {
     /// Scene file, or a robot's file
     scene: PathBuf,
-    /// Show the tree of bodies, with joints, limits, masses and shapes (a robot's file always does)
+    /// Show the tree of bodies, with joints, limits, masses, shapes and poses at the start (a robot's file always does)
     #[arg(long)]
     tree: bool,
     /// Try N random configurations within the joints' limits, and say which pairs of links of a model overlap in
@@ -360,6 +363,9 @@ struct SampleArgs {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if cli.verbose {
+        say::all_warnings();
+    }
     let result = match &cli.command {
         Command::Run(arguments) => run::run(arguments, cli.quiet),
         Command::Check(arguments) => check::check(arguments, cli.quiet),
