@@ -18,7 +18,8 @@ def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None) -> 
     Parameters
     ----------
     path : path
-        The file. For a robot's or MuJoCo's (``.urdf``, ``.xacro``, ``.xml``) the scene is that which ``quasistep new`` writes.
+        The file. For a robot's or MuJoCo's (``.urdf``, ``.xacro``, ``.xml``) the scene is that which ``quasistep new`` writes,
+        without its box.
     set : mapping of str to value, optional
         Values replaced by their dotted keys, as ``--set`` of the command line does:
         ``{"step.size": 0.05, "models.*.friction": 0.3}``.
