@@ -432,7 +432,8 @@ impl StepReport {
     }
 
     #[staticmethod]
-    fn _from_data((data, names): (Data, Vec<String>)) -> Self {
+    fn _from_data(all: (Data, Vec<String>)) -> Self {
+        let (data, names) = all;
         Self { data, bodies: Bodies::Named(names) }
     }
 }

@@ -514,9 +514,10 @@ impl Extras {
     /// The command of a frame, as a comment.
     fn frame_in_words(&self) -> String {
         let Some(command) = &self.frame else { return String::new() };
-        let lines = command.lines().map(|line| format!("  # {line}\n")).collect::<String>();
+        let lines: Vec<String> = command.lines().map(|line| format!("  # {line}\n")).collect();
         format!(
-            "  # or, in place of that, a frame goes along lines and the joints follow; poses in the world, m and rad:\n{lines}"
+            "  # or, in place of that, a frame goes along lines and the joints follow; poses in the world, m and rad:\n{}",
+            lines.concat()
         )
     }
 

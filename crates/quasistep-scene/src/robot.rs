@@ -94,6 +94,29 @@ fn read_options(entry: &Entry<'_, '_>) -> Result<Options, SceneError> {
     Ok(options)
 }
 
+/// Reads the SRDF file: pairs of links without collisions, and postures at which the robot starts.
+fn read_srdf(
+    assembly: &mut Assembly,
+    entry: &Entry<'_, '_>,
+    robot: &mut Description,
+    find: &dyn Fn(&At<'_>) -> Result<PathBuf, SceneError>,
+) -> Result<(), SceneError> {
+    let &Entry { at, map, .. } = entry;
+    let mut srdf = map.get("srdf").map(|at| Srdf::read(&find(at)?, robot)).transpose()?;
+    robot.never_touch.extend(srdf.iter().flat_map(|srdf| &srdf.never_touch));
+    if let Some(postures) = model_start::postures(map).filter(|_| entry.format != Format::Mjcf) {
+        let srdf = match &mut srdf {
+            Some(srdf) => srdf,
+            none => none.insert(model_start::srdf_beside(&find(at)?, &postures, robot)?),
+        };
+        for at in model_start::names(&postures)? {
+            srdf.take_posture(at.text()?, robot).map_err(|why| at.error(why))?;
+        }
+    }
+    assembly.warnings.extend(srdf.into_iter().flat_map(|srdf| srdf.warnings));
+    Ok(())
+}
+
 /// Adds the contents of the file.
 pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), SceneError> {
     let &Entry { model, at, map, dir, .. } = entry;
@@ -109,18 +132,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     if let Some(at) = map.get("gravity").filter(|at| at.is_map()) {
         set_gravity(&mut robot, at)?;
     }
-    let mut srdf = map.get("srdf").map(|at| Srdf::read(&find(at)?, &robot)).transpose()?;
-    robot.never_touch.extend(srdf.iter().flat_map(|srdf| &srdf.never_touch));
-    if let Some(postures) = model_start::postures(map).filter(|_| entry.format != Format::Mjcf) {
-        let srdf = match &mut srdf {
-            Some(srdf) => srdf,
-            none => none.insert(model_start::srdf_beside(&find(at)?, &postures, &robot)?),
-        };
-        for at in model_start::names(&postures)? {
-            srdf.take_posture(at.text()?, &mut robot).map_err(|why| at.error(why))?;
-        }
-    }
-    assembly.warnings.extend(srdf.into_iter().flat_map(|srdf| srdf.warnings));
+    read_srdf(assembly, entry, &mut robot, &find)?;
     let shapings = Shapings::read(map.get("collision_mesh"))?;
     let has_mesh = |link: &&Link| {
         link.collisions.iter().any(|part| matches!(part.geometry, Geometry::Mesh { .. }))
