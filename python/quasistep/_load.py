@@ -18,7 +18,8 @@ def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None) -> 
     Parameters
     ----------
     path : path
-        The file. For a robot's or MuJoCo's (``.urdf``, ``.xacro``, ``.xml``) the scene is that which ``quasistep new`` writes.
+        The file. For a robot's or MuJoCo's (``.urdf``, ``.xacro``, ``.xml``) the scene is that which ``quasistep new`` writes,
+        without its box.
     set : mapping of str to value, optional
         Values replaced by their dotted keys, as ``--set`` of the command line does:
         ``{"step.size": 0.05, "models.*.friction": 0.3}``.
@@ -66,7 +67,8 @@ def loads(
     >>> qs.loads("models: {ball: {mass: 1, shape: {sphere: {radius: 0.1}}}}").dofs[3:]
     ('ball.vx', 'ball.vy', 'ball.vz')
     """
-    return System(text, file, name, os.fspath(dir), [])
+    # paths start there, wherever the program goes later
+    return System(text, file, name, os.path.abspath(dir), [])
 
 
 def from_dict(

@@ -97,8 +97,8 @@ class RecordedRun(Pictured):
         """
         return self.q[:, self.coordinates.index(name)]
 
-    def contacts_of(self, a: str, b: str) -> NDArray[np.void]:
-        """Contacts of two bodies, as of :meth:`Run.contacts_of`.
+    def contacts_of(self, a: str, b: str = "*") -> NDArray[np.void]:
+        """Contacts of a body, or of two bodies, as of :meth:`Run.contacts_of`.
 
         Examples
         --------

@@ -265,8 +265,8 @@ class Run(Pictured):
         """
         return self.q[:, self.system.coordinates.index(name)]
 
-    def contacts_of(self, a: str, b: str) -> NDArray[np.void]:
-        """Contacts of two bodies, whichever of them is A.
+    def contacts_of(self, a: str, b: str = "*") -> NDArray[np.void]:
+        """Contacts of a body, or of two bodies, whichever of them is A.
 
         Parameters
         ----------

@@ -75,6 +75,36 @@ def test_a_model_of_one_body_is_its_body(push):
     assert pickle.loads(pickle.dumps(push.bodies)).index("box") == push.bodies.index("box")
     with pytest.raises(KeyError, match="no name `boks`"):
         run.contacts_of("boks", "table")
+    # and so are those of one step, also where its report has been elsewhere
+    _, report = push.step()
+    for told in (report, pickle.loads(pickle.dumps(report))):
+        of_box, under = told.contacts_of("box"), told.contacts_of("box", "table")
+        box = push.bodies.index("box")
+        assert len(under) == 4 and ((told.contacts["a"] == box) | (told.contacts["b"] == box)).sum() == len(of_box)
+        assert under["fn"].sum() == pytest.approx(0.8 * 9.81, rel=1e-6)
+        with pytest.raises(KeyError, match="no name `boks`"):
+            told.contacts_of("boks")
+    assert len(run.contacts_of("box")) >= len(whole)
+
+
+def test_a_text_with_relative_files_takes_changes(tmp_path, monkeypatch):
+    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (tmp_path / "n.obj").write_text((tmp_path / "m.obj").read_text().replace("v 0 0 1", "v 0 0 2"))
+    (tmp_path / "t.csv").write_text("t,x\n0,0\n1,1\n")
+    monkeypatch.chdir(tmp_path)
+    system = qs.loads("""
+models:
+  a: {mass: 1, shape: {mesh: {file: m.obj}}}
+  f: {joint: {slide: x, axis: [1, 0, 0], role: prescribed}, pose: {xyz: [5, 0, 0]}, shape: {sphere: {radius: 0.1}}}
+commands: [{joint: f.x, csv: {file: t.csv, t: t, column: x}}]
+""")
+    # its paths start where it was made, wherever the program goes from there
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for one in (system, pickle.loads(pickle.dumps(system))):
+        assert one.with_({"models.a.mass": 2}).n_v == system.n_v
+        changed = one.with_({"models.a.shape.mesh.file": "n.obj"})
+        assert changed.with_({"step.size": 0.1}).h == 0.1
 
 
 def test_a_plot_shows_itself(push):

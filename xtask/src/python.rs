@@ -1,6 +1,6 @@
 //! Tests the Python package as users get it: a wheel in a fresh environment.
 
-use crate::task::{Failure, Program, command, root};
+use crate::task::{Failure, PYTHON, Program, command, root};
 use crate::{release, robots};
 use std::path::{Path, PathBuf};
 
@@ -92,10 +92,16 @@ pub fn install(extras: &str) -> Result<(String, PathBuf), Failure> {
 /// The interpreter of an environment under target/, created if it does not exist.
 pub fn environment() -> Result<String, Failure> {
     let folder = root().join("target/python/env");
-    let python = folder.join("bin/python").display().to_string();
+    let python = program(&folder, "python");
     if !Path::new(&python).is_file() {
-        command("python3", &["-m", "venv", &folder.display().to_string()])
+        command(PYTHON, &["-m", "venv", &folder.display().to_string()])
             .run("environment for the Python package")?;
     }
     Ok(python)
+}
+
+/// A program of an environment.
+pub fn program(environment: &Path, name: &str) -> String {
+    let within = if cfg!(windows) { format!("Scripts/{name}.exe") } else { format!("bin/{name}") };
+    environment.join(within).display().to_string()
 }

@@ -1,8 +1,9 @@
-//! Builds and checks release artefacts: the viewer page, wheels, the source distribution, crates.
+//! Builds, tries and publishes all files of a release: the viewer page, wheels, the source
+//! distribution, archives of the command, crates.
 
 use crate::cost::measured;
 use crate::python;
-use crate::task::{Failure, cargo, command, root};
+use crate::task::{Failure, NPM, PYTHON, cargo, command, metadata, root};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ const LINUX: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu
 /// Builds the viewer and copies it to where packages include it; returns its path.
 pub fn bundle() -> Result<PathBuf, Failure> {
     let viewer = root().join("viewer");
-    let at = |arguments: &[&str]| command("npm", arguments).inside(&viewer);
+    let at = |arguments: &[&str]| command(NPM, arguments).inside(&viewer);
     at(&["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).run("packages of the page")?;
     at(&["run", "build"]).run("page")?;
     let bundle = root().join("crates/quasistep-view/viewer.js");
@@ -30,29 +31,141 @@ pub fn bundle() -> Result<PathBuf, Failure> {
     Ok(bundle)
 }
 
-/// Builds the source distribution and wheels for this system. On Linux these are for both
-/// architectures, or for the given targets.
-pub fn wheels(targets: &[String]) -> Result<(), Failure> {
-    let folder = empty("target/wheels")?;
-    let bundle = bundle()?;
-    let to = folder.display().to_string();
-    maturin(&["sdist", "-o", &to])?.run("source distribution")?;
-    let targets: Vec<Option<&str>> = match targets {
-        [] if cfg!(target_os = "linux") => LINUX.map(Some).to_vec(),
-        [] => vec![None],
-        some => some.iter().map(|t| Some(t.as_str())).collect(),
+/// Folder of the files for PyPI.
+const FOR_PYPI: &str = "target/release-files/python";
+/// Folder of the archives of the command.
+const FOR_PAGE: &str = "target/release-files/command";
+
+/// Builds all files of a release for this system, and tries them. On Linux these are for both
+/// architectures, or for the targets in the arguments. With `--publish` they are uploaded, by the
+/// accounts that the clients of this machine are logged in to.
+pub fn release(arguments: &[String]) -> Result<(), Failure> {
+    let (options, targets): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|argument| argument.starts_with('-'));
+    let publish = match options.as_slice() {
+        [] => false,
+        [option] if *option == "--publish" => true,
+        _ => return Err(Failure::new(format!("{options:?} was seen; the option is --publish"))),
     };
-    for target in targets {
-        build_wheel(target, &bundle, &folder)?;
+    if publish {
+        has_address()?;
     }
-    for file in files(&folder)? {
-        let size = size(&file)?;
-        println!("   {}: {:.1} MB", file.display(), size as f64 * 1e-6);
-        if size > LARGEST_WHEEL {
-            return Err(Failure::new(format!("it has {size} bytes; {LARGEST_WHEEL} at most")));
+    let [pypi, page] = [FOR_PYPI, FOR_PAGE].map(empty);
+    let (pypi, page, bundle) = (pypi?, page?, bundle()?);
+    let to = pypi.display().to_string();
+    maturin(&["sdist", "-o", &to])?.run("source distribution")?;
+    let targets: Vec<&str> = match targets.as_slice() {
+        [] if cfg!(target_os = "linux") => LINUX.to_vec(),
+        some => some.iter().map(|target| target.as_str()).collect(),
+    };
+    let host = host()?;
+    let targets = if targets.is_empty() { vec![host.as_str()] } else { targets };
+    for target in targets {
+        build_wheel(target, &bundle, &pypi)?;
+        let archive = build_archive(target, &bundle, &page)?;
+        if target == host {
+            try_wheel(&wheel_of(&pypi)?)?;
+            try_archive(&archive, target)?;
         }
     }
+    cargo(&["publish", "--workspace", "--dry-run", "--locked", "--allow-dirty"]).run("crates")?;
+    println!();
+    for file in files(&pypi)?.into_iter().chain(files(&page)?) {
+        println!("{}: {:.1} MB", file.display(), size(&file)? as f64 * 1e-6);
+    }
+    if publish { upload(&pypi) } else { Ok(()) }
+}
+
+/// Error if the crates do not say where their sources are.
+fn has_address() -> Result<(), Failure> {
+    let metadata = metadata(&["--no-deps"])?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let mut addresses = packages.filter_map(|package| package["repository"].as_str());
+    if addresses.any(str::is_empty) {
+        return Err(Failure::new(
+            "Cargo.toml: `repository` of [workspace.package] is empty; give the address of the sources",
+        ));
+    }
     Ok(())
+}
+
+fn upload(pypi: &Path) -> Result<(), Failure> {
+    let python = python::environment()?;
+    command(&python, &["-m", "pip", "install", "-q", "twine"]).output()?;
+    let files: Vec<String> = files(pypi)?.iter().map(|file| file.display().to_string()).collect();
+    let mut arguments = vec!["-m", "twine", "upload", "--skip-existing"];
+    arguments.extend(files.iter().map(String::as_str));
+    command(&python, &arguments).run("upload to PyPI")?;
+    cargo(&["publish", "--workspace", "--locked", "--allow-dirty"]).run("upload of the crates")
+}
+
+/// Builds the command for a target, and puts it with README and licences into an archive.
+fn build_archive(target: &str, bundle: &Path, folder: &Path) -> Result<PathBuf, Failure> {
+    let parts = empty("target/release-parts")?;
+    let manifest = ["-b", "bin", "-m", "crates/quasistep-cli/Cargo.toml"];
+    // maturin links as for a wheel, against an old glibc
+    build(target, bundle, &parts, &manifest, &format!("command for {target}"))?;
+    let wheel = wheel_of(&parts)?.display().to_string();
+    command(PYTHON, &["-m", "zipfile", "-e", &wheel, &parts.display().to_string()]).output()?;
+    let name = format!("quasistep-{}-{target}", env!("CARGO_PKG_VERSION"));
+    let program = if target.contains("windows") { "quasistep.exe" } else { "quasistep" };
+    let data = format!("quasistep_cli-{}.data/scripts/{program}", env!("CARGO_PKG_VERSION"));
+    let inside = parts.join(&name);
+    copy_file(&parts.join(data), &inside.join(program))?;
+    // the wheel's file is a program only once it is installed
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let all = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(inside.join(program), all)
+            .map_err(|e| Failure::new(format!("{name}: {e}")))?;
+    }
+    for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+        copy_file(&root().join(file), &inside.join(file))?;
+    }
+    let archive = folder.join(format!("{name}.tar.gz"));
+    command("tar", &["-czf", &archive.display().to_string(), &name]).inside(&parts).output()?;
+    Ok(archive)
+}
+
+/// Unpacks the command and runs its first scene.
+fn try_archive(archive: &Path, target: &str) -> Result<(), Failure> {
+    let folder = empty("target/release-parts/tried")?;
+    command("tar", &["-xzf", &archive.display().to_string()]).inside(&folder).output()?;
+    let program = format!("quasistep-{}-{target}/quasistep", env!("CARGO_PKG_VERSION"));
+    first_run(&folder.join(program).display().to_string(), &folder, Path::new(""))
+}
+
+/// Writes a first scene with this program and runs it, with nothing on the path but `path`.
+fn first_run(program: &str, folder: &Path, path: &Path) -> Result<(), Failure> {
+    let run =
+        |arguments: &[&str]| command(program, arguments).env("PATH", path).inside(folder).output();
+    run(&["new"])?;
+    let said = run(&["run", "scene.yml", "--strict"])?;
+    if said.contains("facts: 2 of 2 hold") && folder.join("out/scene/view.html").is_file() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("{program}: its first scene has no page, or another end: {said}")))
+}
+
+/// The triple of this machine.
+fn host() -> Result<String, Failure> {
+    let said = command("rustc", &["-vV"]).output()?;
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| Failure::new("rustc -vV names no host"))
+}
+
+/// The wheel of this machine in a folder.
+fn wheel_of(folder: &Path) -> Result<PathBuf, Failure> {
+    let is_wheel = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "whl");
+    let all: Vec<PathBuf> = files(folder)?.into_iter().filter(is_wheel).collect();
+    // Linux has one for each architecture
+    let own = |file: &&PathBuf| {
+        all.len() == 1
+            || file.to_string_lossy().ends_with(&format!("{}.whl", std::env::consts::ARCH))
+    };
+    let found = all.iter().find(own).cloned();
+    found.ok_or_else(|| Failure::new(format!("{}: it has no wheel", folder.display())))
 }
 
 /// Builds a wheel for this machine in a separate folder, once in a run of this program; returns its
@@ -63,18 +176,9 @@ pub fn wheel() -> Result<PathBuf, Failure> {
         return Ok(wheel.clone());
     }
     let folder = empty("target/python/wheels")?;
-    let linux = LINUX.into_iter().find(|target| target.starts_with(std::env::consts::ARCH));
-    build_wheel(linux.filter(|_| cfg!(target_os = "linux")), &bundle()?, &folder)?;
-    let mut wheels = files(&folder)?;
-    match wheels.pop() {
-        Some(wheel) if wheels.is_empty() && size(&wheel)? <= LARGEST_WHEEL => {
-            Ok(WHEEL.get_or_init(|| wheel).clone())
-        }
-        _ => Err(Failure::new(format!(
-            "{}: one wheel of at most {LARGEST_WHEEL} bytes was expected",
-            folder.display()
-        ))),
-    }
+    build_wheel(&host()?, &bundle()?, &folder)?;
+    let wheel = wheel_of(&folder)?;
+    Ok(WHEEL.get_or_init(|| wheel).clone())
 }
 
 /// Installs the wheel without a compiler, and runs the README's Python example.
@@ -86,18 +190,19 @@ fn fresh_wheel(wheel: &Path) -> Result<(), Failure> {
     let folder = empty("target/python/fresh")?;
     let start = Instant::now();
     let environment = folder.join("env");
-    command("python3", &["-m", "venv", &environment.display().to_string()]).output()?;
-    let python = environment.join("bin/python").display().to_string();
+    command(PYTHON, &["-m", "venv", &environment.display().to_string()]).output()?;
+    let python = python::program(&environment, "python");
     // only the environment itself is on the path: no compiler, no npm
-    let bare =
-        |arguments: &[&str]| command(&python, arguments).env("PATH", environment.join("bin"));
+    let path = Path::new(&python).parent().map(Path::to_path_buf).unwrap_or_default();
+    let bare = |arguments: &[&str]| command(&python, arguments).env("PATH", &path);
     bare(&["-m", "pip", "install", "-q", &wheel.display().to_string()]).output()?;
     let example = folder.join("example.py");
     std::fs::write(&example, readme_example()?)
         .map_err(|e| Failure::new(format!("{}: {e}", example.display())))?;
     let scenes = folder.join("scenes");
-    copy_file("scenes/pinch.yml", &scenes.join("pinch.yml"))?;
+    copy_file(&root().join("scenes/pinch.yml"), &scenes.join("pinch.yml"))?;
     bare(&[&example.display().to_string()]).inside(&folder).output()?;
+    first_run(&python::program(&environment, "quasistep"), &folder, &path)?;
     let taken = start.elapsed();
     println!("   first page after {:.1} s", taken.as_secs_f64());
     if !folder.join("pinch.html").is_file() {
@@ -109,12 +214,6 @@ fn fresh_wheel(wheel: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks that every public crate can be published: files, dependencies and metadata.
-pub fn publish() -> Result<(), Failure> {
-    bundle()?;
-    cargo(&["publish", "--workspace", "--dry-run", "--locked", "--allow-dirty"]).run("crates")
-}
-
 /// The Python code block of the README.
 fn readme_example() -> Result<String, Failure> {
     let text = std::fs::read_to_string(root().join("README.md"))
@@ -123,23 +222,42 @@ fn readme_example() -> Result<String, Failure> {
     block.map(str::to_owned).ok_or_else(|| Failure::new("README.md has no block of Python"))
 }
 
-fn build_wheel(target: Option<&str>, bundle: &Path, folder: &Path) -> Result<(), Failure> {
+/// Builds a wheel for a target.
+fn build_wheel(target: &str, bundle: &Path, folder: &Path) -> Result<(), Failure> {
+    build(target, bundle, folder, &[], &format!("wheel for {target}"))?;
+    for file in files(folder)? {
+        let size = size(&file)?;
+        if size > LARGEST_WHEEL {
+            let file = file.display();
+            return Err(Failure::new(format!("{file} has {size} bytes; {LARGEST_WHEEL} at most")));
+        }
+    }
+    Ok(())
+}
+
+/// Runs `maturin build` for a target.
+fn build(
+    target: &str,
+    bundle: &Path,
+    folder: &Path,
+    more: &[&str],
+    title: &str,
+) -> Result<(), Failure> {
     let to = folder.display().to_string();
     let mut arguments = vec!["build", "--release", "--locked", "-o", &to];
-    if let Some(target) = target {
+    arguments.extend(more);
+    // for this machine, reuse the artefacts of `cargo build --release`
+    if target != host()? {
         if let Err(error) = command("rustup", &["target", "add", target]).output() {
             eprintln!("warning: {error}; {target} must be installed already");
         }
-        // for this machine, reuse the artefacts of `cargo build --release`
-        if !target.starts_with(std::env::consts::ARCH) {
-            arguments.extend(["--target", target]);
-        }
+        arguments.extend(["--target", target]);
+    }
+    if target.contains("linux") {
         // zig links against an old glibc, for both architectures
         arguments.push("--zig");
     }
-    maturin(&arguments)?
-        .env("QUASISTEP_VIEWER_BUNDLE", bundle)
-        .run(&format!("wheel for {}", target.unwrap_or("this machine")))
+    maturin(&arguments)?.env("QUASISTEP_VIEWER_BUNDLE", bundle).run(title)
 }
 
 /// A step that runs `maturin` from the environment under target/, which contains the linker.
@@ -156,10 +274,10 @@ fn maturin(arguments: &[&str]) -> Result<crate::task::Step, Failure> {
     Ok(command(&python, &all).env("PATH", path))
 }
 
-fn copy_file(from: &str, to: &Path) -> Result<(), Failure> {
-    let fail = |e: std::io::Error| Failure::new(format!("{}: {e}", to.display()));
+fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {
+    let fail = |e: std::io::Error| Failure::new(format!("{}: {e}", from.display()));
     std::fs::create_dir_all(to.parent().unwrap_or(Path::new("."))).map_err(fail)?;
-    std::fs::copy(root().join(from), to).map_err(fail)?;
+    std::fs::copy(from, to).map_err(fail)?;
     Ok(())
 }
 

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The program of Python, outside of an environment.
+pub const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
+/// The program of npm.
+pub const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+
 /// Error message of a task.
 #[derive(Debug)]
 pub struct Failure(String);

@@ -2,6 +2,7 @@
 
 use crate::CheckArgs;
 use crate::failure::Failure;
+use crate::say;
 use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::{Span, Spans};
 use crate::wait::Wait;
@@ -20,9 +21,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
             say!("{}", scene.outline());
         }
     }
-    for warning in &scene.warnings {
-        tell!("warning: {warning}");
-    }
+    say::warnings(&scene.warnings);
 
     let blocked = scene.blocked_contacts().map_err(|e| Failure::usage(e.to_string()))?;
     for warning in &blocked {

@@ -1,7 +1,6 @@
 //! Errors that end a command.
 
 use std::fmt;
-use std::process::ExitCode;
 
 /// An error message and its exit code.
 #[derive(Debug)]
@@ -36,8 +35,8 @@ impl Failure {
         Self { text: format!("{} ({remark})", self.text), ..self }
     }
 
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.code)
+    pub fn exit_code(&self) -> u8 {
+        self.code
     }
 }
 

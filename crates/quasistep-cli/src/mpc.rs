@@ -3,11 +3,12 @@
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
 use crate::run::progress_bar;
+use crate::say;
 use crate::stream::write_text;
 use crate::{Complementarity, MpcArgs};
 use quasistep_record::RunFolder;
 use quasistep_reproduce::closed_loop::{self, FileFormat, Integers, LoopRun};
-use quasistep_scene::{ControlSection, Scene, counted};
+use quasistep_scene::{ControlSection, Scene, counted, figure};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -28,9 +29,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
     let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
     if !quiet {
         say!("{}", scene.contents().title);
-        for warning in &scene.warnings {
-            tell!("warning: {warning}");
-        }
+        say::warnings(&scene.warnings);
     }
     let bar = progress_bar(section.steps as u64, quiet);
     let run = closed_loop::run(&scene, section, thread_cpu_ns, &mut |_| {
@@ -158,10 +157,10 @@ fn print_summary(section: &ControlSection, run: &LoopRun) {
         counted(section.horizon, "step", "steps"),
     );
     say!(
-        "  {} of {} plans proven optimal, largest gap {:.1e}; {median_nodes} nodes (median; at most {worst_nodes})",
+        "  {} of {} plans proven optimal, largest gap {}; {median_nodes} nodes (median; at most {worst_nodes})",
         run.proven(),
         run.steps.len(),
-        run.worst_gap(),
+        figure(run.worst_gap()),
     );
     let mut relaxed = run.steps.iter().filter(|s| !s.gave_way.is_empty());
     if let Some(first) = relaxed.next() {
@@ -174,8 +173,8 @@ fn print_summary(section: &ControlSection, run: &LoopRun) {
     if let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) {
         say!("  cost {:.6} at the start, {:.6} at the end", first.plan.cost, last.plan.cost);
     }
-    let error = run.worst_prediction_error();
-    say!("  the scene moved as predicted, but for {error:.1e} m or rad in a step at most");
+    let error = figure(run.worst_prediction_error());
+    say!("  the scene moved as predicted, but for {error} m or rad in a step at most");
     let ends = run.dofs.iter().zip(&run.x_end).zip(&run.goal).zip(&run.weighed);
     for (((dof, x), goal), _) in ends.filter(|(_, weighed)| **weighed) {
         say!("  {dof}: {x:.5} at the end, goal {goal:.5}");

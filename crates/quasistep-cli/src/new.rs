@@ -2,8 +2,9 @@
 
 use crate::NewArgs;
 use crate::failure::Failure;
+use crate::say;
 use quasistep_record::write_whole;
-use quasistep_scene::{FIRST_SCENE, Scene, scene_of_model};
+use quasistep_scene::{FIRST_SCENE, Scene, first_scene_of_model};
 use std::io::Write;
 use std::path::Path;
 
@@ -14,16 +15,14 @@ pub fn new(arguments: &NewArgs, quiet: bool) -> Result<(), Failure> {
     });
     let folder = out.parent().unwrap_or(Path::new("."));
     let text = match &arguments.model {
-        Some(model) => scene_of_model(model, folder).map_err(Failure::usage)?,
+        Some(model) => first_scene_of_model(model, folder).map_err(Failure::usage)?,
         None => FIRST_SCENE.to_owned(),
     };
     // check that the scene can be read from its new place; a mistake is the model's, since the
     // scene is not written then
     let cited = arguments.model.as_deref().unwrap_or(&out).display().to_string();
     let scene = Scene::parse(&text, &cited, "scene", folder, &[]).map_err(Failure::usage)?;
-    for warning in &scene.warnings {
-        tell!("warning: {warning}");
-    }
+    say::warnings(&scene.warnings);
     if let Some(told) = scene.motion_told.as_ref().filter(|_| !quiet) {
         say!("  {told}");
     }

@@ -3,11 +3,12 @@
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::run::progress_bar;
+use crate::say;
 use crate::stream::write_text;
 use crate::{CheckPlanArgs, PlanArgs};
 use quasistep_record::RunFolder;
 use quasistep_reproduce::planned::{self, Plan, PlanEnd, PlannedRun, Verdict};
-use quasistep_scene::{PlanSection, Scene, counted};
+use quasistep_scene::{PlanSection, Scene, counted, figure};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,9 +21,7 @@ pub fn plan(arguments: &PlanArgs, quiet: bool) -> Result<(), Failure> {
     let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
     if !quiet {
         say!("{}", scene.contents().title);
-        for warning in &scene.warnings {
-            tell!("warning: {warning}");
-        }
+        say::warnings(&scene.warnings);
     }
     interrupt::listen();
     let bar = progress_bar((section.attempts * section.steps) as u64, quiet);
@@ -89,11 +88,11 @@ fn section_of<'a>(scene: &'a Scene, file: &Path) -> Result<&'a PlanSection, Fail
 
 /// What the check measured, in one line.
 fn measures(verdict: &Verdict) -> String {
-    let [angle, distance, joint] = verdict.errors;
+    let [angle, distance, joint] = verdict.errors.map(figure);
     format!(
-        "replayed in steps of a tenth: off the goals by {angle:.2e} rad, {distance:.2e} m, {joint:.2e} of joints; off the plan by {:.1e}; deepest overlap {:.1e} m",
-        verdict.difference,
-        verdict.overlap.max(0.0)
+        "replayed in steps of a tenth: off the goals by {angle} rad, {distance} m, joints by {joint} rad or m; off the plan by {} rad or m; deepest overlap {} m",
+        figure(verdict.difference),
+        figure(verdict.overlap.max(0.0))
     )
 }
 
@@ -115,12 +114,12 @@ fn in_words(run: &PlannedRun) -> String {
     }
     let missing = plan.errors.last().map_or_else(String::new, |e| {
         format!(
-            "goal {} is missed by {:.3} rad, {:.4} m, {:.4} of joints, {:.2} times its tolerance",
+            "goal {} is missed by {} rad, {} m, joints by {} rad or m, {} times its tolerance",
             plan.reached.len(),
-            e.angle,
-            e.distance,
-            e.joint,
-            e.share
+            figure(e.angle),
+            figure(e.distance),
+            figure(e.joint),
+            figure(e.share)
         )
     });
     match &plan.status {

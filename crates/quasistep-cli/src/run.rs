@@ -5,6 +5,7 @@ use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Output;
+use crate::say;
 use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::Spans;
 use crate::stream::write_text;
@@ -13,7 +14,9 @@ use crate::wait::Wait;
 use indicatif::{ProgressBar, ProgressStyle};
 use quasistep::{Fallback, FrictionLaw, State, StepError, Tally};
 use quasistep_record::{Finish, RunFolder};
-use quasistep_scene::{FactResult, FactWatch, RunOptions, Scene, counted, overlaps_in_words};
+use quasistep_scene::{
+    FactResult, FactWatch, RunOptions, Scene, counted, figure, overlaps_in_words,
+};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -105,9 +108,7 @@ fn introduce(scene: &Scene) {
     for cloud in &scene.clouds {
         say!("  cloud {cloud}");
     }
-    for warning in &scene.warnings {
-        tell!("warning: {warning}");
-    }
+    say::warnings(&scene.warnings);
     for line in overlaps_in_words(&scene.pairs_at_start().unwrap_or_default()) {
         tell!("warning: {line}; it recovers at up to {} m/s", scene.params.max_recovery_speed);
     }
@@ -236,12 +237,11 @@ fn print_summary(scene: &Scene, tally: &Tally, seconds: &Seconds) {
         tally.mean_loaded_contacts()
     );
     say!(
-        "  certified: forces balance to {:.1e} N and {:.1e} N·m, gaps hold to {:.1e} m; no shapes overlap by \
-         more than {:.1e} m",
-        worst.force_balance,
-        worst.torque_balance,
-        worst.penetration,
-        (-worst.true_distance).max(0.0)
+        "  certified: forces balance to {} N and {} N·m, gaps hold to {} m; no shapes overlap by more than {} m",
+        figure(worst.force_balance),
+        figure(worst.torque_balance),
+        figure(worst.penetration),
+        figure((-worst.true_distance).max(0.0))
     );
     if worst.constraint_error > 0.1 * scene.params.max_overlap {
         say!(

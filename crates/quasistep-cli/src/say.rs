@@ -5,10 +5,14 @@ use crate::failure::Failure;
 use quasistep_math::shown;
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// First error of writing to standard output.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// True if every warning is printed.
+static VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// Prints a line on standard output.
 macro_rules! say {
@@ -46,6 +50,42 @@ pub fn aside(words: fmt::Arguments<'_>, end: &str) {
     let _ = write!(io::stderr().lock(), "{}{end}", plain(words));
 }
 
+/// Prints every warning from now on, not one of each kind.
+pub fn all_warnings() {
+    VERBOSE.store(true, Ordering::Relaxed);
+}
+
+/// Prints warnings. Of those that differ in names and numbers alone, the first is printed, with the
+/// number of the others.
+pub fn warnings(all: &[String]) {
+    if VERBOSE.load(Ordering::Relaxed) {
+        for warning in all {
+            tell!("warning: {warning}");
+        }
+        return;
+    }
+    let mut kinds: Vec<(String, &str, usize)> = Vec::new();
+    for warning in all {
+        let kind = kind(warning);
+        match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+            Some((_, _, more)) => *more += 1,
+            None => kinds.push((kind, warning, 0)),
+        }
+    }
+    for (_, warning, more) in kinds {
+        match more {
+            0 => tell!("warning: {warning}"),
+            _ => tell!("warning: {warning} (and {more} more like it; -v prints all)"),
+        }
+    }
+}
+
+/// A warning without the names in it, which are within backticks, and without its numbers.
+fn kind(warning: &str) -> String {
+    let plain = warning.split('`').step_by(2).flat_map(str::chars);
+    plain.filter(|c| !c.is_ascii_digit() && !"+-.".contains(*c)).collect()
+}
+
 /// Flushes standard output. Returns an error if output was lost, unless its reader has closed the
 /// pipe.
 pub fn end() -> Result<(), Failure> {
@@ -56,5 +96,20 @@ pub fn end() -> Result<(), Failure> {
             Err(Failure::world(format!("failed printing to stdout: {e}")))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn warnings_of_one_kind_differ_in_names_and_numbers() {
+        let of = |line: u32, link: &str, moment: f64| {
+            kind(&format!("r.urdf:{line}: link `{link}`: no rigid body has {moment:e} kg·m²"))
+        };
+        assert_eq!(of(143, "link_3.0", 2.3e-6), of(1281, "palm", 1.5));
+        assert_ne!(of(143, "palm", 1.0), kind("r.urdf:143: link `palm`: shapes of size 0"));
+        assert_ne!(kind("a.urdf:1: not read"), kind("b.urdf:1: not read"));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{open, read_for_pictures, tell_end, write_page, write_plots, write_tables};
+use crate::say;
 use crate::wait::Wait;
 use quasistep_record::RunFolder;
 use quasistep_scene::Scene;
@@ -74,9 +75,7 @@ fn start_of(file: &Path, out: Option<&Path>, quiet: bool) -> Result<PathBuf, Fai
     let reading = Wait::new("reading the scene", quiet);
     let scene = Scene::load(file).map_err(Failure::usage)?;
     drop(reading);
-    for warning in &scene.warnings {
-        tell!("warning: {warning}");
-    }
+    say::warnings(&scene.warnings);
     if let Some(told) = scene.motion_told.as_ref().filter(|_| !quiet) {
         say!("{}: {told}", scene.name);
     }

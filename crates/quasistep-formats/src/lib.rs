@@ -29,7 +29,7 @@ pub mod yaml;
 pub use description::Description;
 pub use error::{SceneError, list, list_some, unknown};
 pub use packages::Places;
-pub use urdf::read_srdf;
+pub use urdf::{Posture, Srdf};
 
 use quasistep_math::shown;
 use std::borrow::Cow;

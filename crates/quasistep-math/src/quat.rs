@@ -70,6 +70,19 @@ impl Quat {
             * Self::from_axis_angle(Vec3::X, rpy[0])
     }
 
+    /// Roll, pitch and yaw that give this rotation by [`from_rpy`](Self::from_rpy), in radians, with
+    /// the pitch in [-pi/2, pi/2]. Yaw is 0 where roll and yaw turn about one axis.
+    pub fn to_rpy(self) -> [f64; 3] {
+        let [r0, r1, r2] = self.to_matrix().rows;
+        let cosine = r0.x.hypot(r1.x);
+        let pitch = (-r2.x).atan2(cosine);
+        // cosines below this are rounding
+        if cosine < 1e-8 {
+            return [(-r1.z).atan2(r1.y), pitch, 0.0];
+        }
+        [r2.y.atan2(r2.z), pitch, r1.x.atan2(r0.x)]
+    }
+
     /// The rotation vector (axis times angle, angle in [0, pi]) of this rotation (logarithm).
     pub fn to_rotation_vector(self) -> Vec3 {
         // q and -q are one rotation: take the short way round

@@ -64,6 +64,25 @@ fn roll_pitch_yaw_turns_about_fixed_axes() {
     assert!((q.rotate(Vec3::X) - Vec3::Y).norm() < 1e-15);
 }
 
+/// Also where roll and yaw turn about one axis.
+#[test]
+fn roll_pitch_yaw_rebuild_a_rotation() {
+    let right = std::f64::consts::FRAC_PI_2;
+    for rpy in [
+        [0.3, -1.2, 2.9],
+        [-3.0, 1.5, -0.1],
+        [3.0, 0.0, 3.0],
+        [0.4, right, 0.9],
+        [0.4, -right, 0.9],
+        [0.0, 0.0, 0.0],
+    ] {
+        let q = Quat::from_rpy(rpy);
+        let found = q.to_rpy();
+        let off = (Quat::from_rpy(found) * q.inverse()).to_rotation_vector().norm();
+        assert!(off < 1e-14 && found[1].abs() <= right, "{rpy:?}: {found:?}, {off} rad off");
+    }
+}
+
 #[test]
 fn eigenvectors_rebuild_a_symmetric_matrix() {
     let mut s = Samples(4);

@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use quasistep::{BatchInput, BatchKeep, SampleError, SampleOutcome, Variant};
 use quasistep_scene::{Scene, SceneError};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rolls out `n` samples of `n_steps` steps. Returns the configurations, flat, and all other
 /// results by name.
@@ -118,12 +118,16 @@ pub fn batch<'py>(
         }
     }
     rest.set_item("errors", errors)?;
-    set_reports(&rest, if report { &outcomes } else { &[] })?;
+    set_reports(&rest, if report { &outcomes } else { &[] }, world)?;
     Ok((PyArray1::from_vec(py, q_out), rest))
 }
 
 /// Sets the report of each sample's last step, and the contacts of these steps.
-fn set_reports(rest: &Bound<'_, PyDict>, outcomes: &[SampleOutcome]) -> PyResult<()> {
+fn set_reports(
+    rest: &Bound<'_, PyDict>,
+    outcomes: &[SampleOutcome],
+    world: &Arc<quasistep::System>,
+) -> PyResult<()> {
     let mut reports = Vec::new();
     let mut contacts = Vec::new();
     for (i, outcome) in outcomes.iter().enumerate() {
@@ -132,7 +136,7 @@ fn set_reports(rest: &Bound<'_, PyDict>, outcomes: &[SampleOutcome]) -> PyResult
             contacts.extend_from_slice(&(i as i64).to_le_bytes());
             records::push(&mut contacts, contact);
         }
-        let told = last.map(|r| StepReport::new(r, Some(&outcome.warm)));
+        let told = last.map(|r| StepReport::new(r, Some(&outcome.warm), world));
         reports.push(told.map(|told| told.with_attached(&outcome.attached)));
     }
     rest.set_item("reports", reports)?;

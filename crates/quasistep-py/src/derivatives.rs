@@ -85,7 +85,8 @@ impl Derivatives {
         py: Python<'py>,
     ) -> (Bound<'py, PyArray1<f64>>, StepReport, [u32; KINKS], f64) {
         let d = self.lock();
-        let report = StepReport::new(d.report(), None).with_attached(d.attached());
+        let report = StepReport::new(d.report(), None, &self.system);
+        let report = report.with_attached(d.attached());
         (PyArray1::from_slice(py, d.q_next()), report, kinks(&d.kinks()), d.smoothing_bound())
     }
 

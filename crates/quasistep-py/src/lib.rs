@@ -7,6 +7,7 @@
 #![allow(missing_docs)] // docstrings are written in the Python package, in numpydoc format
 
 use pyo3::prelude::*;
+use std::ffi::OsString;
 
 mod arrays;
 mod batch;
@@ -26,6 +27,13 @@ mod run;
 mod statics;
 mod system;
 
+/// Runs the command `quasistep` with these arguments, of which the first is its name; returns its
+/// exit code.
+#[pyfunction]
+fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| quasistep_cli::execute(arguments))
+}
+
 #[pymodule(gil_used = false)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::Mpc>()?;
@@ -36,6 +44,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<report::WarmStart>()?;
     m.add_class::<run::Recording>()?;
     m.add_class::<system::System>()?;
+    m.add_function(wrap_pyfunction!(command, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::mcap_rows, m)?)?;
     m.add_function(wrap_pyfunction!(batch::batch, m)?)?;

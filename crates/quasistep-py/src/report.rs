@@ -10,6 +10,7 @@ use quasistep::{
     WarmRow,
 };
 use quasistep_record::{Frame, Recording};
+use std::sync::Arc;
 
 /// Results of a step: forces, contacts, certificate, timing.
 ///
@@ -26,6 +27,25 @@ use quasistep_record::{Frame, Recording};
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct StepReport {
     data: Data,
+    bodies: Bodies,
+}
+
+/// Where the names of bodies are.
+#[derive(Clone)]
+enum Bodies {
+    /// In the system that took the step.
+    Of(Arc<quasistep::System>),
+    /// In a report that was pickled.
+    Named(Vec<String>),
+}
+
+impl Bodies {
+    fn names(&self) -> Vec<String> {
+        match self {
+            Self::Of(system) => system.model().bodies().iter().map(|b| b.name.clone()).collect(),
+            Self::Named(names) => names.clone(),
+        }
+    }
 }
 
 /// All data of a report, in types that Python can pickle.
@@ -76,7 +96,11 @@ pub struct UniquenessWords(
 );
 
 impl StepReport {
-    pub fn new(report: &quasistep::StepReport, warm: Option<&quasistep::WarmStart>) -> Self {
+    pub fn new(
+        report: &quasistep::StepReport,
+        warm: Option<&quasistep::WarmStart>,
+        system: &Arc<quasistep::System>,
+    ) -> Self {
         let mut contacts = Vec::with_capacity(records::SIZE * report.contacts.len());
         for contact in &report.contacts {
             records::push(&mut contacts, contact);
@@ -120,7 +144,7 @@ impl StepReport {
             uniqueness: None,
             attached: Vec::new(),
         };
-        Self { data }
+        Self { data, bodies: Bodies::Of(Arc::clone(system)) }
     }
 
     /// Adds the readings of sensors in this step, one sensor after another.
@@ -211,6 +235,36 @@ impl StepReport {
     #[getter]
     fn contacts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         records::array(py, self.data.contacts.clone(), Of::Step)
+    }
+
+    /// Contacts of a body, or of two bodies, whichever of them is A.
+    ///
+    /// Parameters
+    /// ----------
+    /// a, b : str
+    ///     Bodies, ``model/link``, models of one body, or patterns in which ``*`` stands for any text.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray
+    ///     Rows of :attr:`contacts`.
+    ///
+    /// Raises
+    /// ------
+    /// KeyError
+    ///     There is no such body; the sentence names near ones.
+    ///
+    /// Examples
+    /// --------
+    /// >>> _, report = qs.load("scenes/pinch.yml").step()
+    /// >>> len(report.contacts_of("held")), len(report.contacts_of("left", "held"))
+    /// (8, 4)
+    #[pyo3(signature = (a, b="*"))]
+    fn contacts_of<'py>(&self, py: Python<'py>, a: &str, b: &str) -> PyResult<Bound<'py, PyAny>> {
+        let names = PyTuple::new(py, self.bodies.names())?;
+        let bodies = py.import("quasistep.names")?.getattr("BodyNames")?.call1((names,))?;
+        let between = py.import("quasistep.run")?.getattr("between")?;
+        between.call1((self.contacts(py)?, bodies, a, b))
     }
 
     /// Closed loops and couplings in the order of ``system.constraints``: a structured array. ``f``
@@ -372,13 +426,15 @@ impl StepReport {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, Bound<'py, PyAny>>> {
-        let data = slf.get().data.clone().into_pyobject(slf.py())?.into_any();
-        Ok((slf.get_type().getattr("_from_data")?, (data,)))
+        let Self { data, bodies } = slf.get();
+        let all = (data.clone(), bodies.names()).into_pyobject(slf.py())?.into_any();
+        Ok((slf.get_type().getattr("_from_data")?, (all,)))
     }
 
     #[staticmethod]
-    fn _from_data(data: Data) -> Self {
-        Self { data }
+    fn _from_data(all: (Data, Vec<String>)) -> Self {
+        let (data, names) = all;
+        Self { data, bodies: Bodies::Named(names) }
     }
 }
 

@@ -36,7 +36,8 @@ pub fn settle<'py>(
     });
     system.keep(work);
     let report = settled.map_err(|e| error::statics(&e))?;
-    Ok((PyArray1::from_vec(py, state.q), StepReport::new(&report, None)))
+    let told = StepReport::new(&report, None, &system.scene.system);
+    Ok((PyArray1::from_vec(py, state.q), told))
 }
 
 /// Largest multiple of a wrench that is held. Returns the held and the lost factor, the

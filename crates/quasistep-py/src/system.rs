@@ -493,11 +493,8 @@ impl System {
         let warm = work.warm_start();
         self.keep(work);
         let (report, found) = taken.map_err(|e| error::step(&e))?;
-        let mut told = StepReport::new(&report, Some(&warm)).with_uniqueness(
-            found.as_ref(),
-            &report,
-            &self.scene.system,
-        );
+        let mut told = StepReport::new(&report, Some(&warm), world);
+        told = told.with_uniqueness(found.as_ref(), &report, world);
         told = told.with_attached(&state.attached);
         if let Some(start) = &start {
             let (end, wrenches, params) = (&state, &input.wrenches[..], &params);

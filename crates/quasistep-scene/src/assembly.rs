@@ -7,6 +7,7 @@ use crate::document::At;
 use crate::extents::{Extents, bounds};
 use crate::joints::{Settings, fit_start, joint_pose};
 use crate::mass::MASSLESS;
+use crate::model_start::FrameStart;
 use crate::names::find_body;
 use crate::shapes::Piece;
 use quasistep::{AdhesionPad, CartesianSpring, FrictionException, Geom, Role, Sensor, Surface};
@@ -17,6 +18,7 @@ use quasistep_geometry::Aabb;
 use quasistep_math::{Pose, shown};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
+use std::collections::BTreeMap;
 
 /// Everything collected from the models of a scene.
 pub(crate) struct Assembly {
@@ -31,6 +33,10 @@ pub(crate) struct Assembly {
     pub drawing: Vec<DrawnShape>,
     /// Body index and start coordinates of joints that do not start at neutral.
     pub start: Vec<(usize, Vec<f64>)>,
+    /// Poses of frames at which models start.
+    pub frame_starts: Vec<FrameStart>,
+    /// Start coordinates of joints by name, which such poses have given; they override all others.
+    pub found: BTreeMap<String, Vec<f64>>,
     /// Body index and target (m or rad) of drives that no command sets.
     pub targets: Vec<(usize, f64)>,
     /// Sensors of the model files.
@@ -162,6 +168,8 @@ impl Assembly {
             geoms: Vec::new(),
             drawing: Vec::new(),
             start: Vec::new(),
+            frame_starts: Vec::new(),
+            found: BTreeMap::new(),
             targets: Vec::new(),
             sensors: Vec::new(),
             motors: Vec::new(),
@@ -241,7 +249,8 @@ impl Assembly {
         let mut q = None;
         let limits = new.settings.limits.apply(new.limits);
         let n_q = if new.mimic.is_some() { 0 } else { new.kind.n_q() };
-        let start = new.settings.start.clone().or_else(|| within(limits?).filter(|_| n_q == 1));
+        let given = self.found.get(&new.joint_name).or(new.settings.start.as_ref()).cloned();
+        let start = given.or_else(|| within(limits?).filter(|_| n_q == 1));
         if let Some(start) = &start {
             let start = fit_start(start, &new.kind, new.at)?;
             if n_q != start.len() {

@@ -67,6 +67,16 @@ pub fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
+/// A measured number for people: `0.123`, `1.2e-9`, and `0` for 0.
+pub fn figure(x: f64) -> String {
+    if x == 0.0 || (1e-3..1e4).contains(&x.abs()) {
+        let rounded: f64 = format!("{x:.2e}").parse().unwrap_or(x);
+        // adding 0 makes a -0 a 0
+        return (rounded + 0.0).to_string();
+    }
+    format!("{x:.1e}")
+}
+
 /// Step settings in the words of the scene grammar.
 fn stepping(params: &StepParams) -> String {
     let words: BTreeMap<_, _> = step_words(params).into_iter().collect();
@@ -140,8 +150,20 @@ impl FirstStep {
         let c = &self.report.certificate;
         format!(
             "  at the start: {n} contact points within {margin} m\n  {nearest}\n  \
-             the first step is certified: forces balance to {:.1e} N and {:.1e} N·m",
-            c.force_balance, c.torque_balance
+             the first step is certified: forces balance to {} N and {} N·m",
+            figure(c.force_balance),
+            figure(c.torque_balance)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figure;
+
+    #[test]
+    fn figures_are_short() {
+        let all = [0.0, -0.0, 0.123_456, 1500.4, -2.0, 3.45e-9, 2.5e7].map(figure);
+        assert_eq!(all, ["0", "0", "0.123", "1500", "-2", "3.5e-9", "2.5e7"]);
     }
 }

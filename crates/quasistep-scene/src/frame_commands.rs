@@ -148,7 +148,8 @@ fn sample(
     Ok((times, path))
 }
 
-fn target(X: &Pose, free: bool) -> FrameTarget {
+/// A frame at pose `X`, with any orientation if that is `free`.
+pub(crate) fn target(X: &Pose, free: bool) -> FrameTarget {
     let mut target = FrameTarget::from(*X);
     if free {
         target.orientation = Orientation::Free;
@@ -163,19 +164,9 @@ fn distance(a: &Pose, b: &Pose, free: bool) -> [f64; 2] {
 }
 
 /// Body indices of the joints that may move: those named, or else all driven joints of a model.
-/// This is the first model on the way from the frame to the world that has a driven joint on that
-/// way, so that an arm moves the tool it carries.
 fn joints(at: Option<&At<'_>>, system: &System, body: usize) -> Result<Vec<usize>, SceneError> {
-    let model = system.model();
-    let driven = system.commanded();
-    let Some(at) = at else {
-        let of = |b: usize| model.body(b).name.split('/').next();
-        let leader = |b: usize| model.body(b).mimic.map_or(b, |m| m.body);
-        let mut way =
-            std::iter::successors(Some(body), |&b| (b != WORLD).then(|| model.body(b).parent));
-        let carrier = way.find(|&b| driven.contains(&leader(b))).map_or(body, leader);
-        return Ok(driven.iter().copied().filter(|&b| of(b) == of(carrier)).collect());
-    };
+    let (model, driven) = (system.model(), system.commanded());
+    let Some(at) = at else { return Ok(driven_joints(system, body)) };
     let names: Vec<&str> = driven.iter().map(|&b| model.body(b).joint_name.as_str()).collect();
     let find = |item: &At<'_>| {
         let name = item.text()?;
@@ -189,4 +180,16 @@ fn joints(at: Option<&At<'_>>, system: &System, body: usize) -> Result<Vec<usize
         })
     };
     at.list()?.iter().map(find).collect()
+}
+
+/// Body indices of the driven joints of the first model on the way from `body` to the world that has
+/// a driven joint on that way, so that an arm moves the tool it carries.
+pub(crate) fn driven_joints(system: &System, body: usize) -> Vec<usize> {
+    let (model, driven) = (system.model(), system.commanded());
+    let of = |b: usize| model.body(b).name.split('/').next();
+    let leader = |b: usize| model.body(b).mimic.map_or(b, |m| m.body);
+    let mut way =
+        std::iter::successors(Some(body), |&b| (b != WORLD).then(|| model.body(b).parent));
+    let carrier = way.find(|&b| driven.contains(&leader(b))).map_or(body, leader);
+    driven.iter().copied().filter(|&b| of(b) == of(carrier)).collect()
 }

@@ -1,10 +1,17 @@
 //! Writes a scene around a robot file, for `quasistep new` and for commands that take a model file.
 
 use crate::contents::counted;
+use crate::frame_commands::{driven_joints, target};
+use crate::model_start::srdf_of;
 use crate::scene::Scene;
+use quasistep::{Follower, IkSettings};
 use quasistep_formats::description::{Description, Geometry, Joint, Stepping};
-use quasistep_formats::{Format, Options, SceneError, list};
-use quasistep_model::JointKind;
+use quasistep_formats::{Format, Options, SceneError, Srdf, list};
+use quasistep_geometry::{Aabb, Shape};
+use quasistep_math::{Pose, Vec3};
+use quasistep_model::{Frame, JointKind, WORLD};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -35,6 +42,17 @@ const SAMPLES: usize = 32;
 /// of 0.5, and the command's peak rate of 1.5 × 0.3 rad/s.
 const CLEARANCE: f64 = 1e-3;
 
+/// A joint that starts nearer to a limit than this starts off it, and how far off, as shares of its
+/// range.
+const AT_LIMIT: f64 = 0.02;
+const OFF_LIMIT: f64 = 0.1;
+/// Edge of the box beside a robot, and stroke of its frame, as a share of the robot's size.
+const OBJECT: f64 = 0.1;
+/// Density of the box, in kg/m³: that of wood.
+const OBJECT_DENSITY: f64 = 500.0;
+/// Names of postures from which work begins, the likeliest first.
+const HOMES: [&str; 4] = ["home", "ready", "default", "neutral"];
+
 /// A commented example scene: a finger pushes a box.
 pub const FIRST_SCENE: &str = include_str!("first_scene.yml");
 
@@ -50,24 +68,86 @@ pub const FIRST_SCENE: &str = include_str!("first_scene.yml");
 ///
 /// The first mistake in the robot file, or in a file that it references.
 pub fn scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> {
+    write_scene(path, folder, false)
+}
+
+/// The scene of [`scene_of_model`] for people to edit, as `quasistep new` writes it.
+///
+/// Around a robot without drives it has more: joints start off their limits, or in a posture of the
+/// SRDF file beside the robot's, a box stands on the floor in front of the robot, a fact says so,
+/// and there is a command of a frame as a comment.
+///
+/// # Errors
+///
+/// As [`scene_of_model`].
+pub fn first_scene_of_model(path: &Path, folder: &Path) -> Result<String, SceneError> {
+    write_scene(path, folder, true)
+}
+
+fn write_scene(path: &Path, folder: &Path, to_edit: bool) -> Result<String, SceneError> {
     let file = path.display().to_string();
     let Some(format) = Format::of(path) else {
         let formats: Vec<&str> = Format::KEYS.iter().map(|(key, _)| *key).collect();
         let message = format!("no robot's file was seen; formats are {}", list(&formats));
         return Err(SceneError::new(&file, None, "", message));
     };
-    let robot = quasistep_formats::read(format, path, &Options::default())?;
+    let mut robot = quasistep_formats::read(format, path, &Options::default())?;
     let name = model_name(path);
-    let address = (format.key(), relative(path, folder).display().to_string());
-    let draft = text_of(&robot, &name, &address, 0.0);
-    if !Kind::of(&robot).needs_floor() {
+    let mut text = Text {
+        kind: Kind::of(&robot),
+        address: (format.key(), relative(path, folder).display().to_string()),
+        posture: None,
+        name,
+    };
+    // where a file starts its joints, the scene need not say it
+    robot.joints.iter_mut().for_each(|joint| joint.start = None);
+    let to_edit = to_edit && text.kind == Kind::Robot;
+    if to_edit {
+        text.posture = take_posture(path, &mut robot);
+        leave_limits(&mut robot);
+    }
+    let draft = text.of(&robot, 0.0, None);
+    if text.kind == Kind::Scene {
         return Ok(draft);
     }
-    let scene = Scene::read(&draft, "", &name, folder, &[], &[], false)
+    let scene = Scene::read(&draft, "", &text.name, folder, &[], &[], false)
         .map_err(|e| blame_model(e, &file))?;
-    let lowest =
-        lowest_moving(&scene, commanded(&robot).map(|j| (format!("{name}.{}", j.name), j)));
-    Ok(text_of(&robot, &name, &address, lowest))
+    let driven = commanded(&robot).map(|j| (format!("{}.{}", text.name, j.name), j));
+    let room = Room::of(&scene, driven);
+    let floor = if text.kind == Kind::Object { -room.lowest } else { room.floor() };
+    let extras = to_edit.then(|| Extras::new(&scene, &room, &text.name)).flatten();
+    Ok(text.of(&robot, floor, extras.as_ref()))
+}
+
+/// Starts the joints in a posture of the SRDF file beside the robot's, if there is one; returns its
+/// name and the joints that it starts.
+fn take_posture(path: &Path, robot: &mut Description) -> Option<(String, Vec<usize>)> {
+    let srdf = Srdf::read(&srdf_of(path)?, robot).ok()?;
+    let named = |name: &str| srdf.postures.iter().find(|posture| posture.name == name);
+    let posture = HOMES.iter().find_map(|name| named(name)).or(srdf.postures.first())?;
+    srdf.take_posture(&posture.name, robot).ok()?;
+    let started = |k: &usize| robot.joints[*k].start.is_some();
+    Some((posture.name.clone(), (0..robot.joints.len()).filter(started).collect()))
+}
+
+/// Starts joints off their limits where 0 is at one of them.
+fn leave_limits(robot: &mut Description) {
+    for joint in &mut robot.joints {
+        let Some([lower, upper]) = joint.limits.filter(|_| is_slide(&joint.kind).is_some()) else {
+            continue;
+        };
+        let range = upper - lower;
+        let near = AT_LIMIT * range;
+        let start = match (-lower, upper) {
+            (below, above) if below < 0.0 || above < 0.0 || !(range > 0.0) => continue,
+            (below, _) if below < near => lower + OFF_LIMIT * range,
+            (_, above) if above < near => upper - OFF_LIMIT * range,
+            _ => continue,
+        };
+        if range.is_finite() && joint.mimic.is_none() {
+            joint.start.get_or_insert(vec![round(start)]);
+        }
+    }
 }
 
 /// An error of a scene that [`scene_of_model`] wrote, as one of the model's `file`: the user knows
@@ -84,28 +164,124 @@ pub(crate) fn blame_model(error: SceneError, file: &str) -> SceneError {
     SceneError { file: file.to_owned(), key, ..error }
 }
 
-/// Height of the lowest point of moving shapes, at the start and during the command of this joint,
-/// in m.
-fn lowest_moving(scene: &Scene, commanded: Option<(String, &Joint)>) -> f64 {
-    let system = &scene.system;
-    let model = system.model();
-    let mut kin = model.create_kinematics();
-    let mut lowest = f64::INFINITY;
-    let mut q = scene.start.q.clone();
-    let own = commanded.and_then(|(name, joint)| {
-        let index = model.coordinate_names().iter().position(|n| *n == name)?;
-        Some((index, stroke(joint)))
-    });
-    for k in 0..=SAMPLES {
-        if let Some((index, (start, end))) = own {
-            q[index] = start + (end - start) * k as f64 / SAMPLES as f64;
+/// Where the shapes of a robot are, at the start and during the command.
+struct Room {
+    /// Height of the lowest point of moving shapes, in m.
+    lowest: f64,
+    /// Height of the lowest point of its base, in m; infinity without a shape.
+    base: f64,
+    /// Bounding box of all shapes, and of the origins of moving bodies.
+    bounds: Aabb,
+}
+
+impl Room {
+    /// The room of a robot of which this joint moves.
+    fn of(scene: &Scene, commanded: Option<(String, &Joint)>) -> Self {
+        let system = &scene.system;
+        let model = system.model();
+        let mut kin = model.create_kinematics();
+        let [lowest, base] = [f64::INFINITY; 2];
+        let mut room = Self { lowest, base, bounds: Aabb::EMPTY };
+        let mut q = scene.start.q.clone();
+        let own = commanded.and_then(|(name, joint)| {
+            let index = model.coordinate_names().iter().position(|n| *n == name)?;
+            Some((index, stroke(joint)))
+        });
+        for k in 0..=SAMPLES {
+            if let Some((index, (start, end))) = own {
+                q[index] = start + (end - start) * k as f64 / SAMPLES as f64;
+            }
+            model.kinematics(&q, &mut kin);
+            for geom in system.geoms().iter().filter(|geom| geom.shape != Shape::HalfSpace) {
+                let own = geom.shape.aabb(&(kin.X_WB[geom.body] * geom.X_BG));
+                room.bounds.min = room.bounds.min.min(own.min);
+                room.bounds.max = room.bounds.max.max(own.max);
+                let moves = !model.path(geom.body).is_empty();
+                let low = if moves { &mut room.lowest } else { &mut room.base };
+                *low = low.min(own.min.z);
+            }
+            for body in (1..model.n_bodies()).filter(|body| !model.path(*body).is_empty()) {
+                let origin = kin.X_WB[body].translation;
+                room.bounds.min = room.bounds.min.min(origin);
+                room.bounds.max = room.bounds.max.max(origin);
+            }
         }
-        model.kinematics(&q, &mut kin);
-        let moving = system.geoms().iter().filter(|geom| !model.path(geom.body).is_empty());
-        let heights = moving.map(|g| g.shape.aabb(&(kin.X_WB[g.body] * g.X_BG)).min.z);
-        lowest = heights.fold(lowest, f64::min);
+        if !room.lowest.is_finite() {
+            room.lowest = 0.0;
+        }
+        room
     }
-    if lowest.is_finite() { lowest } else { 0.0 }
+
+    /// Height of a floor that nothing touches but the base.
+    fn floor(&self) -> f64 {
+        let grid = |z: f64| (z * 1e4).floor() * 1e-4;
+        (grid(self.lowest) - CLEARANCE).min(grid(self.base)).min(0.0)
+    }
+}
+
+/// What a scene for people to edit has more.
+struct Extras {
+    /// Name of the box.
+    object: &'static str,
+    /// Edge of the box, in m.
+    edge: f64,
+    /// Where it stands, in x and y.
+    place: [f64; 2],
+    /// A command of a frame, as lines without their indentation.
+    frame: Option<String>,
+}
+
+impl Extras {
+    fn new(scene: &Scene, room: &Room, model: &str) -> Option<Self> {
+        let Aabb { min, max } = room.bounds;
+        let size = (max - min).to_array().into_iter().fold(0.0, f64::max);
+        if !(size > 0.0 && size.is_finite()) {
+            return None;
+        }
+        // one digit
+        let edge: f64 = format!("{:.0e}", OBJECT * size).parse().ok()?;
+        let object = if model == "box" { "object" } else { "box" };
+        let place = [max.x + edge, 0.5 * (min.y + max.y)].map(round);
+        Some(Self { object, edge, place, frame: frame_command(scene, OBJECT * size) })
+    }
+}
+
+/// A command that moves the end of the longest chain of hinges by `way` (m) and back; `None` if it
+/// cannot move.
+fn frame_command(scene: &Scene, way: f64) -> Option<String> {
+    let (system, q) = (&scene.system, &scene.start.q);
+    let model = system.model();
+    let rank = |body: usize| {
+        let way = std::iter::successors(Some(body), |b| Some(model.body(*b).parent));
+        let way: Vec<_> = way.take_while(|b| *b != WORLD).map(|b| model.body(b).joint).collect();
+        let count = |slides| way.iter().filter(|kind| is_slide(kind) == Some(slides)).count();
+        (count(false), Reverse(count(true)), way.len())
+    };
+    // of equals the last one counts
+    let body = (1..model.n_bodies()).rev().max_by_key(|body| rank(*body))?;
+    let settings =
+        IkSettings { joints: Some(driven_joints(system, body)), ..IkSettings::default() };
+    let frame = Frame { body, X_BF: Pose::IDENTITY };
+    let mut follower = Follower::new(system, &frame, q, &settings).ok()?;
+    let start = follower.pose();
+    let axes = [Vec3::Z, Vec3::X, Vec3::Y];
+    let ways: Vec<Vec3> = axes.iter().flat_map(|axis| [*axis * -way, *axis * way]).collect();
+    for (way, free) in ways.iter().map(|w| (w, false)).chain(ways.iter().map(|w| (w, true))) {
+        let end = start.translation + *way;
+        follower.reset(q);
+        let goal = target(&Pose::new(start.rotation, end), free);
+        if follower.go_to(&goal).is_err() {
+            continue;
+        }
+        let [there, back] =
+            [end, start.translation].map(|p| p.to_array().map(|x| round(x).to_string()).join(", "));
+        let name = quoted(&model.body(body).name);
+        let free = if free { "\n  orientation: free" } else { "" };
+        return Some(format!(
+            "- frame: {name}{free}\n  timing: smooth\n  knots: [[0, {{}}], [1, {{xyz: [{there}]}}], [2, {{xyz: [{back}]}}]]"
+        ));
+    }
+    None
 }
 
 /// The joint to command: the first with the largest stroke of its kind, else the first with any
@@ -218,52 +394,78 @@ impl Kind {
             Self::Robot
         }
     }
-
-    fn needs_floor(self) -> bool {
-        self != Self::Scene
-    }
 }
 
-/// `address` is the key and path of the file. `lowest` is the height of the lowest moving point, in
-/// m.
-fn text_of(
-    robot: &Description,
-    name: &str,
-    (format, address): &(&str, String),
-    lowest: f64,
-) -> String {
-    let moving = drives(robot);
-    let kind = Kind::of(robot);
-    let floor = if kind == Kind::Object {
-        0.0
-    } else {
-        ((lowest * 1e4).floor() * 1e-4 - CLEARANCE).min(0.0)
-    };
-    let key = quoted(name);
-    let mut text = format!(
-        "# {name}: edit this, look at it with `quasistep check`, run it with `quasistep run`.\n\
-         title: {key}\n"
-    );
-    if let Some([x, y, z]) = robot.gravity {
-        let _ = writeln!(text, "gravity: [{x}, {y}, {z}]  # m/s²");
-    }
-    if let Some(stepping) = &robot.stepping {
-        text.push_str(&step_of(stepping, robot.time_step));
-    } else {
-        let why = momentum(robot);
-        let default = if why.is_some() { DYNAMIC_STEP } else { STEP };
-        let size = robot.time_step.unwrap_or(default);
-        let motion = if why.is_some() { ", motion: dynamic" } else { "" };
-        if let Some(why) = why {
-            let _ = writeln!(text, "{MOTION}{why}");
+/// What the text of a scene says of its robot's file.
+struct Text {
+    kind: Kind,
+    /// Name of the model.
+    name: String,
+    /// Key and path of the file.
+    address: (&'static str, String),
+    /// Posture in which the robot starts, and the joints that it starts.
+    posture: Option<(String, Vec<usize>)>,
+}
+
+impl Text {
+    /// The scene's text. `height` is that of the floor, or that of a free object on a floor at 0, in
+    /// m.
+    fn of(&self, robot: &Description, height: f64, extras: Option<&Extras>) -> String {
+        let Self { kind, name, address: (format, address), .. } = self;
+        let key = quoted(name);
+        let mut text = format!(
+            "# {name}: edit this, look at it with `quasistep check`, run it with `quasistep run`.\n\
+             title: {key}\n"
+        );
+        if let Some([x, y, z]) = robot.gravity {
+            let _ = writeln!(text, "gravity: [{x}, {y}, {z}]  # m/s²");
         }
-        let _ = writeln!(text, "step: {{size: {size}, duration: 2{motion}}}  # s");
+        if let Some(stepping) = &robot.stepping {
+            text.push_str(&step_of(stepping, robot.time_step));
+        } else {
+            let why = momentum(robot);
+            let default = if why.is_some() { DYNAMIC_STEP } else { STEP };
+            let size = robot.time_step.unwrap_or(default);
+            let motion = if why.is_some() { ", motion: dynamic" } else { "" };
+            if let Some(why) = why {
+                let _ = writeln!(text, "{MOTION}{why}");
+            }
+            let _ = writeln!(text, "step: {{size: {size}, duration: 2{motion}}}  # s");
+        }
+        let _ = writeln!(text, "models:\n  {key}:\n    {format}: {}", quoted(address));
+        if *kind == Kind::Object {
+            let _ = writeln!(text, "    joint: free\n    pose: {{xyz: [0, 0, {}]}}", round(height));
+        }
+        if *kind == Kind::Robot {
+            text.push_str(&self.settings(robot));
+        }
+        let floor = if *kind == Kind::Object { 0.0 } else { round(height) };
+        if *kind != Kind::Scene {
+            let _ = writeln!(
+                text,
+                "  floor: {{joint: fixed, pose: {{xyz: [0, 0, {floor}]}}, shape: {{half_space: {{}}}}}}"
+            );
+        }
+        if let Some(extras) = extras {
+            text.push_str(&extras.object(floor));
+        }
+        if let (Kind::Robot, Some(joint)) = (kind, commanded(robot)) {
+            let (start, end) = stroke(joint);
+            let coordinate = quoted(&format!("{name}.{}", joint.name));
+            let _ = writeln!(
+                text,
+                "commands:\n  # t in s, values in rad or m; joints without a command hold\n  - joint: {coordinate}\n    \
+                 cubic: {{t: [0, 1, 2], values: [{start}, {end}, {start}]}}"
+            );
+            text.push_str(&extras.map_or_else(String::new, Extras::frame_in_words));
+        }
+        text.push_str(&extras.map_or_else(String::new, |extras| extras.facts(floor)));
+        text
     }
-    let _ = writeln!(text, "models:\n  {key}:\n    {format}: {}", quoted(address));
-    if kind == Kind::Object {
-        let _ = writeln!(text, "    joint: free\n    pose: {{xyz: [0, 0, {}]}}", round(-lowest));
-    }
-    if kind == Kind::Robot {
+
+    /// Settings of a robot without drives of its own.
+    fn settings(&self, robot: &Description) -> String {
+        let mut text = String::new();
         if is_placed_here(robot) {
             text.push_str(
                 "    joint: fixed  # its base stays; `free`: it moves as forces demand\n",
@@ -273,32 +475,60 @@ fn text_of(
             "    gravity: false  # its controllers carry its weight; `true`: it hangs on the springs below\n    \
              self_collision: auto  # links that overlap at the start never touch; also: all, none\n",
         );
+        if let Some((posture, _)) = &self.posture {
+            let name = quoted(posture);
+            let _ = writeln!(text, "    start: {{posture: {name}}}  # of its SRDF file");
+        }
+        let moving = drives(robot);
         if !moving.is_empty() {
             text.push_str(
                 "    joints:\n      # springs to the commands: the file's effort limit at an error of 0.1 rad or 0.01 m\n",
             );
         }
+        let started: BTreeSet<&str> = (self.posture.iter().flat_map(|(_, joints)| joints))
+            .map(|k| robot.joints[*k].name.as_str())
+            .collect();
         for joint in &moving {
-            text.push_str(&drive(joint));
+            text.push_str(&drive(joint, started.contains(joint.name.as_str())));
         }
+        text
     }
-    if kind.needs_floor() {
-        let _ = writeln!(
-            text,
-            "  floor: {{joint: fixed, pose: {{xyz: [0, 0, {}]}}, shape: {{half_space: {{}}}}}}",
-            round(floor)
-        );
+}
+
+impl Extras {
+    /// Half of an edge, in m: the height of the box above the floor.
+    fn half(&self) -> f64 {
+        0.5 * self.edge
     }
-    if let (Kind::Robot, Some(joint)) = (kind, commanded(robot)) {
-        let (start, end) = stroke(joint);
-        let coordinate = quoted(&format!("{name}.{}", joint.name));
-        let _ = writeln!(
-            text,
-            "commands:\n  # t in s, values in rad or m; joints without a command hold\n  - joint: {coordinate}\n    \
-             cubic: {{t: [0, 1, 2], values: [{start}, {end}, {start}]}}"
-        );
+
+    /// The box among the models.
+    fn object(&self, floor: f64) -> String {
+        let Self { object, edge, place: [x, y], .. } = self;
+        let z = round(floor + self.half());
+        format!(
+            "  {object}:  # it moves freely: push it, or pick it up\n    density: {OBJECT_DENSITY}  # kg/m³\n    pose: {{xyz: [{x}, {y}, {z}]}}\n    \
+             shape: {{box: {{size: [{edge}, {edge}, {edge}]}}}}\n"
+        )
     }
-    text
+
+    /// The command of a frame, as a comment.
+    fn frame_in_words(&self) -> String {
+        let Some(command) = &self.frame else { return String::new() };
+        let lines: Vec<String> = command.lines().map(|line| format!("  # {line}\n")).collect();
+        format!(
+            "  # or, in place of that, a frame goes along lines and the joints follow; poses in the world, m and rad:\n{}",
+            lines.concat()
+        )
+    }
+
+    fn facts(&self, floor: f64) -> String {
+        let (object, value) = (self.object, round(floor + self.half()));
+        let tolerance = 1e-3 * self.edge;
+        format!(
+            "facts:\n  # what `quasistep run --strict` checks\n  \
+             - {{at: 2, height: {object}, value: {value}, tolerance: {tolerance:e}, source: it rests on the floor}}\n"
+        )
+    }
 }
 
 /// Step settings of Pang21 (10) as the other simulator uses them.
@@ -318,12 +548,13 @@ fn step_of(stepping: &Stepping, time_step: Option<f64>) -> String {
     )
 }
 
-fn drive(joint: &Joint) -> String {
+/// Settings of a joint. `started` is true if a posture starts it.
+fn drive(joint: &Joint, started: bool) -> String {
     let slide = usize::from(is_slide(&joint.kind) == Some(true));
     let effort = joint.effort.filter(|e| *e > 0.0);
     let stiffness = effort.map_or(STIFFNESS[slide], |e| e / ERROR_AT_LIMIT[slide]);
     let start = match start_of(joint) {
-        0.0 => String::new(),
+        start if started || start == 0.0 => String::new(),
         start => format!(", start: {start}"),
     };
     let mut says = Vec::new();
@@ -351,8 +582,11 @@ fn is_slide(kind: &JointKind) -> Option<bool> {
     }
 }
 
-/// Start position: 0, or the middle of limits that exclude it.
+/// Start position: that of the description, else 0, or the middle of limits that exclude it.
 fn start_of(joint: &Joint) -> f64 {
+    if let Some([start]) = joint.start.as_deref() {
+        return *start;
+    }
     match joint.limits {
         Some([lower, upper]) if lower > 0.0 || upper < 0.0 => round(0.5 * (lower + upper)),
         _ => 0.0,

@@ -7,6 +7,7 @@ use crate::document::{At, Map, is_later_replica, of_replica, pose};
 use crate::friction;
 use crate::joints::{Link, Settings, chain, coordinates_of, fit_start, joint_pose, start};
 use crate::mass::{self, MASSLESS};
+use crate::model_start::{self, FrameStart};
 use crate::names::check_name;
 use crate::repeat::Repeat;
 use crate::robot::{self, Entry};
@@ -91,7 +92,7 @@ impl Assembly {
             keys.push(key);
             keys.extend(robot::KEYS);
         } else if at.entry("bodies").is_some() {
-            keys.extend(["bodies", "self_collision", "pose"]);
+            keys.extend(["bodies", "self_collision", "pose", "start"]);
         } else {
             keys.extend(BODY_KEYS);
         }
@@ -149,6 +150,12 @@ impl Assembly {
             let own = self.bodies[first..].iter().map(|b| b.split_once('/').map_or("", |(_, l)| l));
             let links: Vec<(&str, usize)> = own.zip(first..).collect();
             self.springs.extend(cartesian::read(at, name, &links)?);
+        }
+        if let Some(at) = map.get("start") {
+            self.frame_starts.extend(FrameStart::read(at, name)?);
+            if let Some(at) = model_start::postures(&map).filter(|_| file.is_none()) {
+                return Err(at.error("a posture was seen at a model without a file that names any"));
+            }
         }
         rules.all_used(name, &self.joints)
     }
@@ -346,7 +353,7 @@ fn read_pieces(
 
 /// `start:` of a body with `n` joints: that of its one joint, or one number for each.
 fn read_starts(map: &Map<'_>, n: usize) -> Result<Vec<Option<Vec<f64>>>, SceneError> {
-    let Some(at) = map.get("start") else { return Ok(vec![None; n]) };
+    let Some(at) = model_start::of_joint(map) else { return Ok(vec![None; n]) };
     if n == 1 {
         return Ok(vec![Some(start(at)?)]);
     }

@@ -3,11 +3,13 @@
 use crate::scene::Scene;
 use quasistep::{Geom, Role};
 use quasistep_geometry::Shape;
+use quasistep_math::Pose;
 use quasistep_model::{JointKind, WORLD};
 use std::fmt::Write as _;
 
 impl Scene {
-    /// The tree of bodies: one line each, with joint, limits, drive, mass and collision shapes.
+    /// The tree of bodies: one line each, with joint, limits, drive, mass, collision shapes and the
+    /// pose in the world at the start.
     pub fn outline(&self) -> String {
         let model = self.system.model();
         let mut children = vec![Vec::new(); model.n_bodies()];
@@ -18,14 +20,17 @@ impl Scene {
         for geom in self.system.geoms() {
             shapes[geom.body].push(geom);
         }
+        let mut kin = model.create_kinematics();
+        model.kinematics(&self.start.q, &mut kin);
         let mut text = String::new();
         // depth first, children in file order
         let mut stack: Vec<(usize, usize)> =
             children[WORLD].iter().rev().map(|&b| (b, 1)).collect();
         while let Some((body, depth)) = stack.pop() {
-            let line = self.line(body, &shapes[body]);
+            let (line, at) = (self.line(body, &shapes[body]), pose_in_words(&kin.X_WB[body]));
+            let indent = 2 * depth.min(DEEPEST);
             // writing to a String cannot fail
-            let _ = writeln!(text, "{:indent$}{line}", "", indent = 2 * depth.min(DEEPEST));
+            let _ = writeln!(text, "{:indent$}{line}, at {at}", "");
             stack.extend(children[body].iter().rev().map(|&child| (child, depth + 1)));
         }
         text.truncate(text.trim_end().len());
@@ -106,6 +111,22 @@ fn shape(shape: &Shape) -> String {
         Shape::Cloud(cloud) => format!("cloud of {} points", cloud.points().len()),
         _ => "shape".to_owned(),
     }
+}
+
+/// A pose as scenes have it, in m and rad, to a tenth of a millimetre and of a milliradian.
+pub(crate) fn pose_in_words(X: &Pose) -> String {
+    // adding 0 makes a rounded -0 a 0
+    let round = |x: f64| (1e4 * x).round() * 1e-4 + 0.0;
+    let three = |v: [f64; 3]| {
+        let [x, y, z] = v.map(|x| short(round(x)));
+        format!("[{x}, {y}, {z}]")
+    };
+    let xyz = three(X.translation.to_array());
+    let rpy = X.rotation.to_rpy();
+    if rpy.iter().all(|angle| round(*angle) == 0.0) {
+        return format!("{{xyz: {xyz}}}");
+    }
+    format!("{{xyz: {xyz}, rpy: {}}}", three(rpy))
 }
 
 /// Rounds to four significant digits.

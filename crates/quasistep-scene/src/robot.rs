@@ -9,6 +9,7 @@ use crate::drawn_mesh::{Looks, Notes};
 use crate::friction::{self, Given};
 use crate::joints::{Limit, Settings, chain, coordinates_of, fit_start, joint_pose, start};
 use crate::mass::MASSLESS;
+use crate::model_start;
 use crate::names::fits;
 use crate::rules::Rules;
 use crate::shapes::{Piece, Weight, drawn};
@@ -19,12 +20,11 @@ use quasistep::{
 use quasistep_formats::description::{
     Constraint as Loop, Description, ForceSensor, Geometry, Joint, Link,
 };
-use quasistep_formats::{Format, Options, Places, SceneError, unknown};
+use quasistep_formats::{Format, Options, Places, SceneError, Srdf, unknown};
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyInertia, Frame, JointKind, Mimic};
 use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,12 +81,40 @@ fn read_options(entry: &Entry<'_, '_>) -> Result<Options, SceneError> {
     {
         return Err(at.error("this key was seen at a file of another format; it is for `mjcf`"));
     }
-    options.keyframe = map.get("keyframe").map(|at| at.text().map(str::to_owned)).transpose()?;
+    let posture = model_start::postures(map).filter(|_| entry.format == Format::Mjcf);
+    if let (Some(_), Some(at)) = (&posture, map.get("keyframe")) {
+        return Err(at.error("`keyframe` and `start: {posture: …}` were seen; give one of them"));
+    }
+    let keyframe = posture.as_ref().or(map.get("keyframe"));
+    options.keyframe = keyframe.map(|at| at.text().map(str::to_owned)).transpose()?;
     options.open_anywhere = match map.get("open_anywhere") {
         None => false,
         Some(at) => at.word(&[("false", false), ("true", true)])?,
     };
     Ok(options)
+}
+
+/// Reads the SRDF file: pairs of links without collisions, and postures at which the robot starts.
+fn read_srdf(
+    assembly: &mut Assembly,
+    entry: &Entry<'_, '_>,
+    robot: &mut Description,
+    find: &dyn Fn(&At<'_>) -> Result<PathBuf, SceneError>,
+) -> Result<(), SceneError> {
+    let &Entry { at, map, .. } = entry;
+    let mut srdf = map.get("srdf").map(|at| Srdf::read(&find(at)?, robot)).transpose()?;
+    robot.never_touch.extend(srdf.iter().flat_map(|srdf| &srdf.never_touch));
+    if let Some(postures) = model_start::postures(map).filter(|_| entry.format != Format::Mjcf) {
+        let srdf = match &mut srdf {
+            Some(srdf) => srdf,
+            none => none.insert(model_start::srdf_beside(&find(at)?, &postures, robot)?),
+        };
+        for at in model_start::names(&postures)? {
+            srdf.take_posture(at.text()?, robot).map_err(|why| at.error(why))?;
+        }
+    }
+    assembly.warnings.extend(srdf.into_iter().flat_map(|srdf| srdf.warnings));
+    Ok(())
 }
 
 /// Adds the contents of the file.
@@ -104,14 +132,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     if let Some(at) = map.get("gravity").filter(|at| at.is_map()) {
         set_gravity(&mut robot, at)?;
     }
-    if let Some(at) = map.get("srdf") {
-        let index: BTreeMap<&str, usize> =
-            robot.links.iter().enumerate().map(|(k, link)| (link.name.as_str(), k)).collect();
-        let link_of = |name: &str| index.get(name).copied();
-        let (pairs, warnings) = quasistep_formats::read_srdf(&find(at)?, &link_of)?;
-        robot.never_touch.extend(pairs);
-        assembly.warnings.extend(warnings);
-    }
+    read_srdf(assembly, entry, &mut robot, &find)?;
     let shapings = Shapings::read(map.get("collision_mesh"))?;
     let has_mesh = |link: &&Link| {
         link.collisions.iter().any(|part| matches!(part.geometry, Geometry::Mesh { .. }))
@@ -267,8 +288,9 @@ fn inertia(link: &Link) -> BodyInertia {
 /// Index of the free joint at the root, if the scene overrides how the description stands; the
 /// description must have only one root.
 fn told_root(entry: &Entry<'_, '_>, robot: &Description) -> Result<Option<usize>, SceneError> {
-    let mut told = ["joint", "start", "start_velocity"].iter().filter_map(|key| entry.map.get(key));
-    let Some(told) = told.next() else { return Ok(None) };
+    let map = entry.map;
+    let told = map.get("joint").or(model_start::of_joint(map)).or(map.get("start_velocity"));
+    let Some(told) = told else { return Ok(None) };
     let order = robot.tree.order.iter();
     let joint_of = |link: &usize| robot.tree.joint_of[*link];
     let roots: Vec<Option<usize>> = order
@@ -312,7 +334,7 @@ fn standing<'e, 'a>(
     };
     // patterns with `*` match joints of the robot, not the joint at its root
     let mut settings: Settings = rules.of(model, false);
-    if let Some(at) = map.get("start") {
+    if let Some(at) = model_start::of_joint(map) {
         settings.start.get_or_insert(start(at)?);
     }
     if let (Some(at), None) = (map.get("start_velocity"), &settings.start_velocity) {

@@ -9,10 +9,12 @@ use crate::constraints;
 use crate::document::{Map, with_extents};
 use crate::extents::Extents;
 use crate::friction::SceneFriction;
+use crate::model_start::{self, FrameStart};
 use quasistep::{Constraint, Sensor, System, SystemDef};
 use quasistep_formats::SceneError;
 use quasistep_model::{Model, WORLD};
 use quasistep_record::DrawnShape;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Most dofs of bodies that are connected by joints or constraints. A step stores several matrices
@@ -32,6 +34,8 @@ pub(crate) struct World {
     pub motors: Vec<(usize, f64)>,
     /// Commands of pads and switches without commands.
     pub behind: Behind,
+    /// Poses of frames at which models start.
+    frame_starts: Vec<FrameStart>,
     /// Sensors given by the model files.
     pub sensors: Vec<Sensor>,
     /// Bounding boxes of bodies, which expressions of the scene may use.
@@ -45,8 +49,25 @@ pub(crate) struct World {
 impl World {
     /// Reads models, friction, constraints and collisions, with visuals of robots if `looks`.
     pub fn read(map: &Map<'_>, dir: &Path, looks: bool) -> Result<Self, SceneError> {
+        let world = Self::read_from(map, dir, looks, BTreeMap::new())?;
+        if world.frame_starts.is_empty() {
+            return Ok(world);
+        }
+        // where the bodies stand decides more than their coordinates: read all of it again
+        let found = model_start::joints_of(&world.frame_starts, &world.system, &world.q)?;
+        Self::read_from(map, dir, looks, found)
+    }
+
+    /// Reads a world whose joints start at `found` where it has their names.
+    fn read_from(
+        map: &Map<'_>,
+        dir: &Path,
+        looks: bool,
+        found: BTreeMap<String, Vec<f64>>,
+    ) -> Result<Self, SceneError> {
         let friction = SceneFriction::read(map.get("friction"))?;
         let mut assembly = Assembly::new(looks);
+        assembly.found = found;
         // expressions may use the boxes of earlier bodies
         let mut extents = Extents::default();
         for (model, at) in map.need("models")?.entries()? {
@@ -127,6 +148,7 @@ impl World {
             told,
             motors: assembly.motors,
             behind: Behind { shares, switches },
+            frame_starts: assembly.frame_starts,
             sensors: assembly.sensors,
             extents,
             drawing,

@@ -499,8 +499,50 @@ fn a_robot_file_is_enough() {
     assert!(errors.contains("exists already"), "{errors}");
     assert_eq!(folder.read("scene.yml"), text);
     let out = folder.0.join("run");
-    let (said, _) = ends(&quasistep(&["run", scene, "-o", out.to_str().unwrap()]), 0);
-    assert!(said.contains("certified"), "{said}");
+    let run = ["run", scene, "--strict", "-o", out.to_str().unwrap()];
+    let (said, _) = ends(&quasistep(&run), 0);
+    assert!(said.contains("certified") && said.contains("facts: 1 of 1 hold"), "{said}");
+}
+
+/// The tree has poses at the start as scenes take them.
+#[test]
+fn a_tree_has_poses() {
+    let (said, _) = ends(&quasistep(&["check", "scenes/pinch.yml", "--tree"]), 0);
+    let held = said.lines().find(|line| line.contains("held/held: ")).unwrap();
+    assert!(held.contains(", at {xyz: ["), "{held}");
+}
+
+/// Warnings that differ in names and numbers alone are one line; -v prints all.
+#[test]
+fn warnings_of_one_kind_are_one_line() {
+    let folder = Folder::new("warnings");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let link = |name: &str| {
+        format!(
+            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"9\" \
+             ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link>\n"
+        )
+    };
+    let joint = |a: &str, b: &str| {
+        format!(
+            "<joint name=\"{a}{b}\" type=\"fixed\"><parent link=\"{a}\"/><child link=\"{b}\"/></joint>"
+        )
+    };
+    let links = ["a", "b", "c"].map(link).concat();
+    let urdf = format!("<robot name=\"r\">\n{links}{}{}</robot>", joint("a", "b"), joint("b", "c"));
+    std::fs::write(folder.0.join("r.urdf"), urdf).unwrap();
+    let scene = folder.0.join("two.yml");
+    std::fs::write(&scene, "models:\n  one: {urdf: r.urdf}\n  two: {urdf: r.urdf}\n").unwrap();
+    let check = ["check", scene.to_str().unwrap()];
+    let (_, errors) = ends(&quasistep(&check), 0);
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(
+        errors.contains("r.urdf:2: link `a`") && errors.contains("(and 5 more like it; -v"),
+        "{errors}"
+    );
+    let (_, errors) = ends(&quasistep(&[&check[..], &["-v"]].concat()), 0);
+    assert_eq!(errors.lines().count(), 6, "{errors}");
+    assert!(!errors.contains("more like it"), "{errors}");
 }
 
 #[test]

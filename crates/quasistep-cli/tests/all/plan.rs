@@ -11,6 +11,8 @@ fn a_plan_is_found_checked_and_refused_where_it_does_not_hold() {
     let out = Folder::new("plan");
     let (said, _) = ends(&quasistep(&["plan", SCENE, "--csv", "-o", out.text()]), 0);
     assert!(said.contains("solved in") && said.contains("view.html"), "{said}");
+    // its goals are poses: nothing is missing of joints
+    assert!(said.contains("joints by 0 rad or m") && !said.contains("0.00e0"), "{said}");
     for file in ["plan.csv", "states.csv", "recording.qsr", "plots/goal.svg", "plots/commands.svg"]
     {
         assert!(out.0.join(file).metadata().unwrap().len() > 100, "{file}");
@@ -50,6 +52,7 @@ fn goals_out_of_reach_and_mistakes_are_told() {
     let first = [["plan", SCENE, "--no-page", "-o", out.text()].as_slice(), &far].concat();
     let (_, why) = ends(&quasistep(&first), 1);
     assert!(why.contains(" is missed by ") && why.contains("the nearest plan is in"), "{why}");
+    assert!(why.contains("joints by 0 rad or m") && !why.contains("0.0000"), "{why}");
     assert!(out.read("plan.json").contains("\"solved\": false"));
     for (set, why) in [
         ("plan.planner=rrt", "valid: `local`, `mppi` or `cem`"),

@@ -7,9 +7,10 @@
 mod filters;
 mod joint;
 mod link;
+mod srdf;
 mod tree;
 
-pub use filters::read_srdf;
+pub use srdf::{Posture, Srdf};
 pub(crate) use tree::check_mimics;
 
 use crate::description::{Description, Joint, Link};

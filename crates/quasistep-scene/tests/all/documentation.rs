@@ -5,11 +5,16 @@ use std::path::PathBuf;
 
 const ROBOT: &str = r#"<robot name="r">
   <link name="base"/>
+  <link name="column"/>
   <link name="upper"/>
+  <link name="lower"/>
   <link name="hand"/>
-  <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/></joint>
-  <joint name="elbow" type="revolute"><parent link="upper"/><child link="hand"/>
+  <joint name="lift" type="prismatic"><parent link="base"/><child link="column"/><axis xyz="0 0 1"/>
+    <limit lower="0" upper="1" effort="50" velocity="1"/></joint>
+  <joint name="shoulder" type="continuous"><parent link="column"/><child link="upper"/><axis xyz="0 0 1"/></joint>
+  <joint name="elbow" type="revolute"><origin xyz="0.25 0 0"/><parent link="upper"/><child link="lower"/><axis xyz="0 0 1"/>
     <limit lower="-1" upper="1" effort="5" velocity="1"/></joint>
+  <joint name="flange" type="fixed"><origin xyz="0.25 0 0"/><parent link="lower"/><child link="hand"/></joint>
 </robot>"#;
 
 const SCENE: &str = r#"<mujoco><worldbody><geom type="plane" size="1 1 1"/>
@@ -70,7 +75,7 @@ fn every_example_of_the_pages_is_a_scene() {
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 34);
+    assert_eq!(read.len(), 35);
     for (place, scene) in read {
         if let Err(error) = scene {
             panic!("example at {place}: {error}");

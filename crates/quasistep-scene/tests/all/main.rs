@@ -37,6 +37,7 @@ mod sheets;
 mod sizes;
 mod source;
 mod start_velocity;
+mod starts;
 mod supports;
 mod surfaces;
 mod switches;

@@ -3,7 +3,7 @@
 use crate::common::{Folder, expect};
 use quasistep::{Motion, Role};
 use quasistep_model::JointKind;
-use quasistep_scene::Scene;
+use quasistep_scene::{Scene, first_scene_of_model};
 use std::ops::ControlFlow;
 
 /// A slide with a servo that carries 2 kg above a floor, and a lamp without collisions.
@@ -271,5 +271,24 @@ fn a_thrown_body_flies_its_parabola() {
             (x - 3.0).abs() < 1e-9 && (z - (5.0 + 2.0 - 0.5 * 9.81)).abs() < 0.5 * 9.81 * h + 1e-9,
             "{h}: {x}, {z}"
         );
+    }
+}
+
+/// A file whose only body has a slide, with and without a servo, is a scene of its own; nothing of it
+/// is placed by lines that nobody wrote.
+#[test]
+fn a_body_on_a_slide_is_enough() {
+    let body = r#"<worldbody><body name="a" pos="0 0 1"><joint name="x" type="slide" axis="1 0 0" damping="1"/>
+        <geom size="0.1"/></body></worldbody>"#;
+    for servo in ["", r#"<actuator><position joint="x" kp="10"/></actuator>"#] {
+        let folder = Folder::new("mjcf-slide");
+        folder.file("one.xml", &format!("<mujoco>{body}{servo}</mujoco>"));
+        let path = folder.0.join("one.xml");
+        let scene = Scene::load(&path).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(scene.system.model().coordinate_names(), ["one.x"]);
+        let text = first_scene_of_model(&path, &folder.0).unwrap();
+        let again = Scene::parse(&text, "one.yml", "one", &folder.0, &[]).unwrap();
+        assert_eq!(again.start, scene.start);
+        assert_eq!(last(&again), last(&scene));
     }
 }

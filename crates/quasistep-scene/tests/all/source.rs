@@ -56,6 +56,23 @@ fn changes_add_up_and_files_stay_as_they_were() {
     assert_eq!(wrong.key, "--set step.cone");
 }
 
+/// A text whose paths start at the current folder takes changes, also of what its files are.
+#[test]
+fn a_text_with_relative_files_takes_changes() {
+    let text = "models:\n  arm: {urdf: ../../scenes/models/iiwa7/iiwa7.urdf}\n  \
+                bowl: {mass: 1, shape: {mesh: {file: ../../scenes/models/sheets/bowl.obj}}}\n";
+    for dir in [".", ""] {
+        let scene = Scene::parse(text, "", "scene", Path::new(dir), &[]).unwrap();
+        let with = |key: &str, value: &str| scene.with_changes(&[(key.into(), value.into())]);
+        assert_eq!(with("models.bowl.mass", "2").unwrap().start, scene.start);
+        let other = "../../scenes/models/sheets/funnel.obj";
+        let changed = with("models.bowl.shape.mesh.file", other).unwrap();
+        assert_ne!(changed.drawing, scene.drawing);
+        let again = Scene::from_source(changed.source()).unwrap();
+        assert_eq!(again.drawing, changed.drawing);
+    }
+}
+
 #[test]
 fn a_file_that_is_not_in_the_source_is_not_looked_for() {
     let file = scenes().into_iter().find(|f| f.ends_with("iiwa_stacking.yml")).unwrap();
