@@ -15,15 +15,19 @@
 mod bounds;
 mod drawn;
 mod error;
+mod first_view;
 mod foxglove;
 mod page;
 pub mod plot;
 mod plots;
+mod ray;
+mod receiver;
 mod still;
 
 pub use bounds::{Bounds, bounds};
 pub use drawn::GoalPose;
 pub use error::ViewError;
+pub use first_view::{FirstView, first_view};
 pub use foxglove::{convert_to_mcap, read_joint_rows, write_mcap};
 pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with_goals};
 pub use plots::write_plots;
