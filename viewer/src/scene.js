@@ -22,8 +22,8 @@ export class Scene {
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.radius = run.fit.radius;
-    // of marks: dots, arrows, axes
-    this.size = run.action.radius;
+    // of marks: dots, arrows, axes; seen in both views
+    this.size = Math.max(run.action.radius, 0.85 * run.fit.radius);
     this.insets = { left: 0, right: 0, top: 0, bottom: 0 };
     this.selected = this.lit = this.pinned = -1;
     this.center = new THREE.Vector3(...run.fit.center);
