@@ -9,11 +9,18 @@ const UP = new THREE.Vector3(0, 1, 0);
 export class Contacts {
   constructor(scene, run) {
     this.run = run;
-    this.size = 0.011 * scene.radius;
-    this.spinScale = run.largestSpin() > 0 ? 0.1 * scene.radius / Math.sqrt(run.largestSpin()) : 0;
-    this.autoScale = run.largestForce() > 0 ? 0.25 * scene.radius / run.largestForce() : 0;
+    // many dots bury what they lie on
+    this.size = 0.011 * scene.size * Math.min(1, Math.max(0.4, Math.sqrt(60 / Math.max(1, run.maxContacts))));
+    this.largestSpin = run.largestSpin();
+    this.spinScale = this.largestSpin > 0 ? 0.1 * scene.size / Math.sqrt(this.largestSpin) : 0;
+    const forces = run.pairForces(), counts = forces.filter((force) => force > 1e-3 * forces.at(-1));
+    [this.least, this.most] = counts.length ? [counts[0], counts.at(-1)] : [0, 0];
+    // with lengths in proportion, some pairs would show no arrow beside others
+    this.log = this.least < 0.15 * this.most;
+    this.longest = 0.25 * scene.size;
     this.shown = { points: true, forces: true, cones: false };
     this.scale = 1;
+    this.selected = -1;
     this.current = [];
     const n = Math.max(1, run.maxContacts);
     const cone = new THREE.ConeGeometry(1, 1, 40, 1, true).rotateX(Math.PI).translate(0, 0.5, 0);
@@ -50,32 +57,40 @@ export class Contacts {
     return [front, hidden];
   }
 
+  // length of the arrow of a force, m
+  length(force) {
+    if (!(this.most > 0)) return 0;
+    const share = this.log ? Math.log1p(force / this.least) / Math.log1p(this.most / this.least) : force / this.most;
+    return share * this.longest * this.scale;
+  }
+
   place(time) {
     this.current = this.run.contacts(time);
-    const scale = this.autoScale * this.scale;
+    for (const c of this.current) c.sign = this.run.sign(c, this.selected);
     const count = { points: 0, forces: 0, spins: 0, cones: 0 };
     for (const c of this.current) {
       const color = COLORS[c.mode];
       if (this.shown.points) {
         this.#put(this.layers.points[0], count.points++, c.p, UP, this.size, this.size, color);
       }
-      const length = c.force.length() * scale;
-      if (this.shown.forces && length > 0.5 * this.size) {
+      const length = this.length(c.force.length());
+      if (this.shown.forces && c.sign && length > 0.5 * this.size) {
         const head = Math.min(3.2 * this.size, 0.6 * length);
-        const d = c.force.clone().normalize();
+        const d = c.force.clone().multiplyScalar(c.sign).normalize();
         this.#put(this.layers.forces[0], count.forces, c.p, d, 0.42 * this.size, length - head, color);
         const neck = c.p.clone().addScaledVector(d, length - head);
         this.#put(this.layers.forces[1], count.forces++, neck, d, 1.05 * this.size, head, color);
       }
       // an arrow around the normal; its area shows the torque
       const turn = Math.sqrt(Math.abs(c.spin)) * this.spinScale * Math.sqrt(this.scale);
-      if (this.shown.forces && turn > this.size) {
-        const axis = c.n.clone().multiplyScalar(Math.sign(c.spin));
+      if (this.shown.forces && c.sign && turn > this.size) {
+        const axis = c.n.clone().multiplyScalar(c.sign * Math.sign(c.spin));
         this.#put(this.layers.spins[0], count.spins++, c.p, axis, turn, turn, color);
       }
-      const height = c.normalForce * scale;
-      if (this.shown.cones && height > 0 && c.mu > 0) {
-        this.#put(this.layers.cones[0], count.cones++, c.p, c.n, c.mu * height, height, color);
+      const height = this.length(c.normalForce);
+      if (this.shown.cones && c.sign && height > 0 && c.mu > 0) {
+        const axis = c.n.clone().multiplyScalar(c.sign);
+        this.#put(this.layers.cones[0], count.cones++, c.p, axis, c.mu * height, height, color);
       }
     }
     for (const [name, layers] of Object.entries(this.layers)) {

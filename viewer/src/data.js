@@ -48,8 +48,10 @@ export class Run {
     Object.assign(this, {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
       thinned: json.thinned, bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
-      fit: json.fit, start: json.start, goals: json.goals ?? [], nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
+      fit: json.fit, action: json.first, direction: json.direction, roles: json.roles, units: json.units ?? [], start: json.start, goals: json.goals ?? [], nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
     });
+    // pairs of bodies whose arrows show the force on the first
+    this.onFirst = new Set(json.onFirst.map(([a, b]) => a * this.bodies.length + b));
     // where the readings of each sensor begin among those of a step, and how many a step has
     this.nReadings = 0;
     this.instruments = (json.sensors ?? []).map((sensor) => {
@@ -148,15 +150,24 @@ export class Run {
     };
   }
 
-  largestSpin() {
-    return this.spin.reduce((most, spin) => Math.max(most, Math.abs(spin)), 0);
+  // 1 if arrows of a contact show the force on its second body, −1 on its first, 0 if the contact has no part in the selected body
+  sign(c, selected) {
+    if (selected < 0) return this.onFirst.has(c.a * this.bodies.length + c.b) ? -1 : 1;
+    return c.b === selected ? 1 : c.a === selected ? -1 : 0;
   }
 
-  largestForce() {
-    let largest = 0;
-    const f = this.force;
-    for (let i = 0; i < f.length; i += 3) largest = Math.max(largest, Math.hypot(f[i], f[i + 1], f[i + 2]));
-    return largest;
+  // largest force of each pair of bodies, N, ascending
+  pairForces() {
+    const largest = new Map();
+    for (let i = 0; i < this.a.length; i++) {
+      const [a, b] = [this.a[i], this.b[i]], key = Math.min(a, b) * this.bodies.length + Math.max(a, b);
+      largest.set(key, Math.max(largest.get(key) ?? 0, Math.hypot(this.force[3 * i], this.force[3 * i + 1], this.force[3 * i + 2])));
+    }
+    return [...largest.values()].sort((x, y) => x - y);
+  }
+
+  largestSpin() {
+    return this.spin.reduce((most, spin) => Math.max(most, Math.abs(spin)), 0);
   }
 }
 

@@ -1,17 +1,23 @@
 // The page: reads the recording, shows it, plays it.
 // After `#`, options for pictures that can be made again:
-//   t (s), play, panel, ui (0 shows the scene alone), view (iso, front, side, top, back),
-//   azimuth and elevation (deg), zoom, look (x,y,z in m: the middle of the picture), speed, loop, points, forces, cones, collision, goals, arrows (length factor).
+//   t (s), play, panel, tools (0 folds the panels over the scene), ui (0 shows the scene alone), dark,
+//   view (first, iso, front, side, top, back), azimuth and elevation (deg), zoom, look (x,y,z in m: the middle of the picture),
+//   select, pin, hide (names of bodies or models; of hide a list with commas), speed, loop, points, forces, cones, log, frames,
+//   labels, traces, collision, goals, arrows (length factor).
 
 import { Vector3 } from "three";
 import licence from "../node_modules/three/LICENSE" with { type: "text" };
 import { Contacts } from "./contacts.js";
 import { MODES, Run } from "./data.js";
+import { Keys } from "./keys.js";
 import layout from "./layout.html" with { type: "text" };
+import { Marks } from "./marks.js";
 import { Panel } from "./panel.js";
 import { short } from "./plot.js";
-import { Scene } from "./scene.js";
+import { niceStep, Scene } from "./scene.js";
 import css from "./style.css" with { type: "text" };
+import { facts, Tree } from "./tree.js";
+import { canRecord, record, save } from "./video.js";
 
 const status = document.documentElement.dataset;
 status.errors = "0";
@@ -50,7 +56,8 @@ if (run.thinned) {
   $("thinned").hidden = false;
   $("thinned").textContent = $("thinned").title = run.thinned;
 }
-document.body.classList.toggle("no-panel", !flag("panel", true));
+// on a phone the scene comes first
+document.body.classList.toggle("no-panel", !flag("panel", window.innerWidth >= 760));
 document.body.classList.toggle("bare", !flag("ui", true));
 
 let time = run.begin;
@@ -58,12 +65,16 @@ let playing = false;
 let dirty = true;
 let scene = null;
 let contacts = null;
+let marks = null;
+let tree = null;
+let video = null;
 
 const clamp = (t) => Math.min(run.end, Math.max(run.begin, t));
 const setTime = (t) => { time = clamp(Number(t) || 0); dirty = true; };
 const setPlaying = (on) => {
   if (on && time >= run.end) setTime(run.begin);
   playing = on && run.end > run.begin;
+  if (!playing && video) cut();
   document.body.classList.toggle("playing", playing);
 };
 const stepFrames = (n) => {
@@ -78,6 +89,7 @@ const panel = new Panel(run, (t) => { setPlaying(false); setTime(t); });
 try {
   scene = new Scene($("view"), run);
   contacts = new Contacts(scene, run);
+  marks = new Marks(scene, run, $("labels"));
 } catch (error) {
   scene = null;
   $("tools").hidden = true;
@@ -103,57 +115,158 @@ if (speed !== null && Number(speed) > 0) {
 }
 $("loop").checked = flag("loop", true);
 
+let dark = false;
+const setDark = (on) => {
+  dark = on;
+  document.documentElement.classList.toggle("dark", dark);
+  $("toggle-dark").setAttribute("aria-pressed", dark);
+  scene?.setDark(dark);
+  panel.repaint();
+  dirty = true;
+};
+const system = window.matchMedia("(prefers-color-scheme: dark)");
+setDark(flag("dark", system.matches));
+system.addEventListener("change", () => { if (!options.has("dark")) setDark(system.matches); });
+$("toggle-dark").addEventListener("click", () => setDark(!dark));
+
+// the panels over the scene fold; the view keeps clear of those that are open
+const folds = [$("tools-view"), $("tools-bodies")];
+const inset = () => {
+  if (!scene) return;
+  const open = folds.some((fold) => fold.open) && !document.body.classList.contains("bare");
+  const left = open ? $("tools").offsetLeft + $("tools").offsetWidth : 0;
+  scene.setInsets({ left, right: 0, top: 0, bottom: 0 });
+  dirty = true;
+};
+const toggleFolds = () => {
+  const open = !folds.some((fold) => fold.open);
+  for (const fold of folds) fold.open = open;
+};
+const { clientWidth, clientHeight } = $("stage");
+folds[0].open = flag("tools", clientWidth >= 620 && clientHeight >= 380);
+folds[1].open = flag("tools", folds[0].open && clientHeight >= 560);
+for (const fold of folds) fold.addEventListener("toggle", inset);
+
+const views = ["first", "iso", "front", "side", "top"];
+const show = (name) => { scene?.view(name); dirty = true; };
+const shown = (id, name, otherwise, apply) => {
+  $(id).checked = flag(name, otherwise);
+  const change = () => { apply($(id).checked); dirty = true; };
+  $(id).addEventListener("change", change);
+  change();
+  return () => { $(id).checked = !$(id).checked; change(); };
+};
+const toggles = {};
+
 if (scene) {
-  const views = ["iso", "front", "side", "top"];
-  for (const button of $("views").querySelectorAll("[data-view]")) {
-    button.addEventListener("click", () => { scene.view(button.dataset.view); dirty = true; });
-  }
-  $("fit").addEventListener("click", () => { scene.view(null); dirty = true; });
+  tree = new Tree(run, $("tree"), {
+    select: (body) => { scene.select(body); contacts.selected = marks.selected = body; dirty = true; },
+    pin: (body) => { scene.pin(body); dirty = true; },
+    hide: (body, hidden) => { scene.groups[body].visible = !hidden; dirty = true; },
+  });
+  for (const button of $("views").querySelectorAll("[data-view]")) button.addEventListener("click", () => show(button.dataset.view));
+  $("fit").addEventListener("click", () => show(null));
   scene.controls.addEventListener("change", () => { dirty = true; });
-  for (const [id, name] of [["show-points", "points"], ["show-forces", "forces"], ["show-cones", "cones"]]) {
-    $(id).checked = flag(name, $(id).checked);
-    const apply = () => { contacts.shown[name] = $(id).checked; dirty = true; };
-    $(id).addEventListener("change", apply);
-    apply();
-  }
+  const mark = (name) => (on) => { (name in contacts.shown ? contacts : marks).shown[name] = on; };
+  toggles.points = shown("show-points", "points", true, mark("points"));
+  toggles.forces = shown("show-forces", "forces", true, mark("forces"));
+  toggles.cones = shown("show-cones", "cones", false, mark("cones"));
+  toggles.log = shown("show-log", "log", contacts.log, (on) => { contacts.log = on; legend(); });
+  toggles.frames = shown("show-frames", "frames", false, mark("frames"));
+  toggles.labels = shown("show-labels", "labels", false, mark("labels"));
+  toggles.traces = shown("show-traces", "traces", false, mark("traces"));
   $("collision-row").hidden = !scene.hasTwoLooks();
-  $("show-collision").checked = flag("collision", false);
-  const applyCollision = () => { scene.showCollision($("show-collision").checked); dirty = true; };
-  $("show-collision").addEventListener("change", applyCollision);
-  applyCollision();
+  shown("show-collision", "collision", false, (on) => scene.showCollision(on));
   $("goals-row").hidden = !run.goals.length;
-  $("show-goals").checked = flag("goals", true);
-  const applyGoals = () => { scene.goals.visible = $("show-goals").checked; dirty = true; };
-  $("show-goals").addEventListener("change", applyGoals);
-  applyGoals();
+  shown("show-goals", "goals", true, (on) => { scene.goals.visible = on; });
   $("arrow-scale").value = Math.log2(number("arrows", 1));
   const applyScale = () => { contacts.scale = 2 ** Number($("arrow-scale").value); dirty = true; };
   $("arrow-scale").addEventListener("input", applyScale);
   applyScale();
-  window.addEventListener("keydown", (event) => {
-    if (views[Number(event.key) - 1] && !typing(event)) { scene.view(views[Number(event.key) - 1]); dirty = true; }
-  });
   hover();
+  $("video").addEventListener("click", film);
+}
+$("video").hidden = !scene || !canRecord();
+
+// what lengths of arrows and sizes of rings mean
+function legend() {
+  const { least, most, log, largestSpin } = contacts;
+  const below = (v) => { const up = niceStep(v); return up > v * 1.0001 ? niceStep(v / 2.5) : up; };
+  const values = most > 0 ? [...new Set([log ? niceStep(least) : below(most / 3), below(most)])] : [];
+  const bars = values.map((v) => `<span><i class="bar" data-length="${contacts.length(v) / (contacts.longest * contacts.scale)}"></i>${short(v)} N</span>`);
+  if (bars.length) bars.push(`<span>${log ? "logarithmic" : "in proportion"}</span>`);
+  if (largestSpin > 0) bars.push(`<span title="torque about the normal; the area shows how large"><i class="ring"></i>torque, up to ${short(largestSpin)} N·m</span>`);
+  $("legend").innerHTML = bars.join("");
+  // the page's policy allows no style attribute
+  for (const bar of $("legend").querySelectorAll(".bar")) bar.style.width = `${Math.max(3, 64 * bar.dataset.length)}px`;
 }
 
-function typing(event) {
-  return event.ctrlKey || event.metaKey || event.altKey || /^(search|text)$/.test(event.target.type ?? "") || $("about").open;
+// plays the run once and saves what is seen
+function film() {
+  if (video) {
+    cut();
+    return;
+  }
+  setTime(run.begin);
+  setPlaying(true);
+  if (!playing) return;
+  scene.setBackdrop(dark ? 0x14181e : 0xeef1f5);
+  draw();
+  video = record($("view"));
+  $("video").classList.add("on");
+  $("video").textContent = "Stop";
 }
 
-window.addEventListener("keydown", (event) => {
-  if (typing(event)) return;
-  const many = event.shiftKey ? 10 : 1;
-  const actions = {
-    " ": () => setPlaying(!playing), ArrowLeft: () => stepFrames(-many), ArrowRight: () => stepFrames(many),
-    Home: () => setTime(run.begin), End: () => setTime(run.end),
-    f: () => scene?.view(null), p: togglePanel,
-  };
-  const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (!action) return;
-  event.preventDefault();
-  action();
+async function cut() {
+  const made = video;
+  video = null;
+  setPlaying(false);
+  scene.setBackdrop(null);
+  $("video").classList.remove("on");
+  $("video").textContent = "Video";
   dirty = true;
-});
+  const blob = await made.stop();
+  status.video = String(blob.size);
+  save(blob, run.scene.split("/").at(-1).replace(/\.\w+$/, "") || "run");
+}
+
+const TURN = Math.PI / 24;
+const move = (around, rise) => (event) => {
+  if (event.shiftKey) scene?.slide(0.05 * Math.sign(around), 0.05 * Math.sign(rise)); else scene?.turn(around, rise);
+};
+const many = (event) => (event.shiftKey ? 10 : 1);
+const ifSelected = (action) => () => { if (tree?.selected >= 0) action(tree.selected); };
+new Keys([
+  [[" "], "play, pause", () => setPlaying(!playing)],
+  [["ArrowLeft", "ArrowRight"], "one frame; with shift, ten", (event, key) => stepFrames(key === "ArrowLeft" ? -many(event) : many(event))],
+  [["Home", "End"], "start, end", (_, key) => setTime(key === "Home" ? run.begin : run.end)],
+  [["0", "1", "2", "3", "4"], "views: action, iso, front, side, top", (_, key) => show(views[key])],
+  [["f"], "show the whole scene", () => show(null)],
+  [["a"], "turn left; with shift, go left", move(-TURN, 0)],
+  [["d"], "turn right; with shift, go right", move(TURN, 0)],
+  [["w"], "turn up; with shift, go up", move(0, TURN)],
+  [["s"], "turn down; with shift, go down", move(0, -TURN)],
+  [["+", "=", "-"], "zoom", (_, key) => scene?.zoom(key === "-" ? 1 / 1.2 : 1.2)],
+  [["n"], "select the next body; with shift, the one before", (event) => {
+    const n = run.bodies.length;
+    tree?.select(tree.selected < 0 ? (event.shiftKey ? n - 1 : Math.min(1, n - 1)) : (tree.selected + (event.shiftKey ? n - 1 : 1)) % n);
+  }],
+  [["Escape"], "select nothing", () => tree?.select(-1)],
+  [["h"], "hide the selected body", ifSelected((body) => tree.hide(body, !tree.hidden.has(body)))],
+  [["u"], "show all bodies", () => tree?.showAll()],
+  [["t"], "pin the selected body: the view follows it", ifSelected((body) => tree.pin(tree.pinned === body ? -1 : body))],
+  [["c"], "contact points", () => toggles.points?.()],
+  [["r"], "forces", () => toggles.forces?.()],
+  [["o"], "friction cones", () => toggles.cones?.()],
+  [["g"], "arrows: logarithmic, in proportion", () => toggles.log?.()],
+  [["x"], "frames", () => toggles.frames?.()],
+  [["l"], "names", () => toggles.labels?.()],
+  [["y"], "traces", () => toggles.traces?.()],
+  [["v"], "fold the panels over the scene", toggleFolds],
+  [["p"], "show or hide the plots", togglePanel],
+  [["b"], "dark, light", () => setDark(!dark)],
+  [["?"], "this list", () => $("about").showModal()],
+].map(([keys, words, action]) => [keys, words, (event, key) => { action(event, key); dirty = true; }]), $("keys"), () => $("about").open);
 
 function row(name, value) {
   return `<tr><td>${name}</td><td>${value}</td></tr>`;
@@ -171,6 +284,14 @@ function hover() {
   const leave = () => { tip.hidden = true; if (scene.highlight(-1)) dirty = true; };
   canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("pointerdown", leave);
+  // a click that turns nothing selects a body, or none
+  let from = null;
+  canvas.addEventListener("pointerdown", (event) => { from = event.isPrimary && event.button === 0 ? [event.offsetX, event.offsetY] : null; });
+  canvas.addEventListener("pointerup", (event) => {
+    if (!from || Math.hypot(event.offsetX - from[0], event.offsetY - from[1]) > 4) return;
+    const body = scene.pick(2 * event.offsetX / stage.clientWidth - 1, 1 - 2 * event.offsetY / stage.clientHeight);
+    tree.select(body > 0 ? body : -1);
+  });
   canvas.addEventListener("pointermove", (event) => {
     if (waiting || (event.buttons && event.pointerType === "mouse")) return;
     waiting = true;
@@ -185,7 +306,8 @@ function hover() {
       if (tip.hidden) return;
       const name = (b) => `<b>${escape(run.bodies[b])}</b>`;
       if (c) {
-        tip.innerHTML = `${name(c.a)} → ${name(c.b)}<table>${row("force", `${short(c.force.length())} N`)}${
+        const [from, to] = c.sign < 0 ? [c.b, c.a] : [c.a, c.b];
+        tip.innerHTML = `${name(from)} → ${name(to)}<table>${row("force", `${short(c.force.length())} N`)}${
           row("normal force", `${short(c.normalForce)} N`)}${
           c.spin ? row("spin torque", `${short(c.spin)} N·m`) : ""}${row("distance before", `${short(c.phi)} m`)}${
           row("distance after", `${short(c.phiNext)} m`)}${row("friction", short(c.mu))}${row("mode", MODES[c.mode])}${
@@ -201,7 +323,7 @@ function hover() {
 }
 
 function resize() {
-  scene?.resize();
+  inset();
   dirty = true;
 }
 new ResizeObserver(resize).observe($("stage"));
@@ -210,7 +332,14 @@ window.addEventListener("resize", resize);
 function draw() {
   scene?.place(time);
   contacts?.place(time);
+  marks?.place();
   scene?.render();
+  const chosen = tree?.selected ?? -1;
+  $("selected").hidden = chosen < 0;
+  if (chosen >= 0 && folds[1].open) {
+    const rows = facts(run, chosen, scene.groups[chosen], contacts.current).map(([name, value]) => row(name, value));
+    $("selected").innerHTML = `<b>${escape(run.bodies[chosen])}</b><table>${rows.join("")}</table>`;
+  }
   if (!document.body.classList.contains("no-panel") && !document.body.classList.contains("bare")) panel.draw(time);
   scrub.value = time;
   const said = run.uniqueness(time);
@@ -224,15 +353,21 @@ function draw() {
   status.time = String(time);
 }
 
-let last = 0;
+let last = performance.now();
+let wasHidden = false;
+document.addEventListener("visibilitychange", () => { wasHidden = true; });
 function frame(now) {
   requestAnimationFrame(frame);
-  // a page in the background stands still: no leap when it returns
-  const elapsed = Math.min(0.1, Math.max(0, (now - last) / 1000));
+  // slow pictures do not slow the run; a page that was in the background does not leap when it returns
+  const elapsed = Math.min(wasHidden ? 0.1 : 1, Math.max(0, (now - last) / 1000));
+  wasHidden = document.hidden;
   last = now;
   if (playing) {
     let next = time + elapsed * Number($("speed").value);
-    if (next >= run.end) {
+    if (next >= run.end && video) {
+      next = run.end;
+      cut();
+    } else if (next >= run.end) {
       if ($("loop").checked) next = run.begin; else { setPlaying(false); next = run.end; }
     }
     setTime(next);
@@ -251,8 +386,14 @@ if (scene) {
     const a = number("azimuth", -54) * Math.PI / 180, e = number("elevation", 24) * Math.PI / 180;
     scene.lookFrom(new Vector3(Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e)), number("zoom", 1));
   } else {
-    scene.view(options.get("view") ?? "iso", number("zoom", 1));
+    const own = ["zoom", "look"].some((name) => options.has(name)) ? "iso" : "first";
+    scene.view(options.get("view") ?? own, number("zoom", 1));
   }
+  scene.place(time);
+  const bodies = (name) => tree.named(options.get(name) ?? "");
+  for (const name of (options.get("hide") ?? "").split(",")) tree.named(name).forEach((body) => tree.hide(body));
+  if (bodies("select").length) tree.select(bodies("select")[0]);
+  if (bodies("pin").length) tree.pin(bodies("pin")[0]);
 }
 setTime(number("t", run.begin));
 draw();
@@ -261,6 +402,8 @@ requestAnimationFrame(frame);
 
 window.quasistep = {
   ready: true, nFrames: run.nFrames, setTime(t) { setTime(t); draw(); }, time: () => time,
+  // eye and middle of the picture, m
+  view: () => scene && { eye: scene.camera.position.toArray(), target: scene.controls.target.toArray() },
   play: () => setPlaying(true), pause: () => setPlaying(false),
 };
 // ms since the page was opened

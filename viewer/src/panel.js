@@ -9,7 +9,7 @@ export class Panel {
     this.run = run;
     this.onScrub = onScrub;
     this.list = allSeries(run);
-    this.chosen = firstChoice(this.list);
+    this.chosen = firstChoice(this.list, run);
     this.plots = [];
     this.root = document.getElementById("plots");
     const pads = run.instruments.filter((sensor) => sensor.kind === "pressure");
@@ -80,6 +80,10 @@ export class Panel {
       note.textContent = this.list.length ? "Choose below what to plot." : "This recording has nothing to plot.";
       this.root.append(note);
     }
+  }
+
+  repaint() {
+    for (const plot of this.plots) plot.repaint();
   }
 
   draw(time) {

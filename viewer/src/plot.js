@@ -8,10 +8,12 @@ export const PALETTE = ["#2b6bb0", "#e07626", "#2f9462", "#c83e4d", "#7e5fb2", "
 export class Plot {
   constructor(parent, title, run, onScrub, onRemove) {
     this.run = run;
-    this.box = document.createElement("div");
+    this.box = document.createElement("details");
     this.box.className = "plot";
-    const heading = document.createElement("h2");
+    this.box.open = true;
+    const heading = document.createElement("summary");
     heading.textContent = title;
+    this.box.addEventListener("toggle", () => this.draw(this.time ?? run.begin));
     this.canvas = document.createElement("canvas");
     this.chips = document.createElement("div");
     this.chips.className = "chips";
@@ -55,7 +57,7 @@ export class Plot {
     g.font = '11px "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif';
     let [low, high] = range(this.list);
     const size = Math.max(Math.abs(low), Math.abs(high));
-    if (high - low <= 1e-9 * size || high === low) {
+    if (high - low <= 1e-6 * size || high === low) {
       const half = size > 0 ? size / 2 : 1;
       [low, high] = [(low + high) / 2 - half, (low + high) / 2 + half];
     } else {
@@ -69,8 +71,9 @@ export class Plot {
     const { begin, end } = this.run;
     const x = (t) => this.left + (end > begin ? (t - begin) / (end - begin) : 0) * (this.right - this.left);
     const y = (v) => bottom + (v - low) / (high - low) * (top - bottom);
-    g.strokeStyle = "#e8ebef";
-    g.fillStyle = "#667080";
+    const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
+    g.strokeStyle = ink("--grid");
+    g.fillStyle = ink("--soft");
     g.textAlign = "right";
     g.textBaseline = "middle";
     for (const [v, text] of yTicks) {
@@ -106,13 +109,19 @@ export class Plot {
     }
     g.restore();
     g.lineWidth = 1;
-    g.strokeStyle = "#9aa3af";
+    g.strokeStyle = ink("--axis");
     stroke(g, [[this.left, top], [this.left, bottom], [this.right, bottom]]);
     this.x = x;
     return picture;
   }
 
+  // colours of the page have changed
+  repaint() {
+    this.picture = null;
+  }
+
   draw(time) {
+    this.time = time;
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
     if (!width || !height) return;
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
@@ -123,7 +132,7 @@ export class Plot {
     const g = this.canvas.getContext("2d");
     g.drawImage(this.picture, 0, 0);
     g.scale(ratio, ratio);
-    g.strokeStyle = "#262b33";
+    g.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--ink");
     stroke(g, [[this.x(time), 4], [this.x(time), height - 18]]);
     const k = this.run.stepFrame(time);
     this.list.forEach((s, i) => { this.labels[i].textContent = short(s.values[k]); });

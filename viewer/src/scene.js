@@ -11,6 +11,8 @@ const DIRECTIONS = {
 };
 
 const TRACE = 0xd9822b;
+// what a selected body glows with
+const MARK = 0x1d4f8c;
 
 export class Scene {
   constructor(canvas, run) {
@@ -20,6 +22,10 @@ export class Scene {
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.radius = run.fit.radius;
+    // of marks: dots, arrows, axes; seen in both views
+    this.size = Math.max(run.action.radius, 0.85 * run.fit.radius);
+    this.insets = { left: 0, right: 0, top: 0, bottom: 0 };
+    this.selected = this.lit = this.pinned = -1;
     this.center = new THREE.Vector3(...run.fit.center);
     this.world = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(34, 1, 0.005 * this.radius, 200 * this.radius);
@@ -27,12 +33,13 @@ export class Scene {
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.15;
+    // a view that nobody has turned fits itself to the free part of the picture
+    this.controls.addEventListener("start", () => { this.fitted = null; });
     this.#light();
     this.#bodies();
     this.#goals();
     this.raycaster = new THREE.Raycaster();
     this.raycaster.params.Points.threshold = this.dotWidth ?? 0;
-    this.view("iso");
   }
 
   #light() {
@@ -62,6 +69,7 @@ export class Scene {
     });
     this.visual = [];
     this.collision = [];
+    this.planes = [];
     let floor = false;
     for (const shape of this.run.shapes) {
       const kind = shape.geometry.kind;
@@ -113,7 +121,7 @@ export class Scene {
       }
       this.goals.add(group);
     }
-    const width = 0.004 * this.radius;
+    const width = 0.004 * this.size;
     for (const body of new Set(this.run.goals.map((goal) => goal.body))) {
       const places = this.run.trace(body, width);
       if (places.length < 2) continue;
@@ -130,6 +138,11 @@ export class Scene {
   showCollision(on) {
     for (const o of on ? this.visual : this.collision) o.visible = false;
     for (const o of on ? this.collision : this.visual) o.visible = true;
+  }
+
+  // planes are the ground of the picture and follow its theme
+  setDark(dark) {
+    for (const plane of this.planes) plane.material.color.copy(plane.userData.color).multiplyScalar(dark ? 0.11 : 1);
   }
 
   hasTwoLooks() {
@@ -171,38 +184,100 @@ export class Scene {
     const mesh = new THREE.Mesh(geometry, material);
     mesh.receiveShadow = true;
     mesh.renderOrder = -1;
+    mesh.userData.color = material.color.clone();
+    this.planes.push(mesh);
     return mesh;
   }
 
   place(time) {
+    const before = this.groups[this.pinned]?.position.clone();
     for (let body = 0; body < this.groups.length; body++) {
       const group = this.groups[body];
       this.run.pose(time, body, group.position, group.quaternion);
     }
+    if (before) this.#shift(this.groups[this.pinned].position.clone().sub(before));
+  }
+
+  #shift(by) {
+    this.controls.target.add(by);
+    this.camera.position.add(by);
+    this.controls.update();
+  }
+
+  // the view follows a body, which comes to the middle; −1 lets it stand
+  pin(body) {
+    this.pinned = body;
+    if (body < 0) return;
+    this.fitted = null;
+    this.#shift(this.groups[body].position.clone().sub(this.controls.target));
   }
 
   // looks at the whole scene from a named direction, or from where the camera is now
   view(name, zoom = 1) {
+    if (name === "first") {
+      this.lookFrom(new THREE.Vector3(...this.run.direction), zoom, this.run.action);
+      return;
+    }
     const d = name ? new THREE.Vector3(...(DIRECTIONS[name] ?? DIRECTIONS.iso))
       : this.camera.position.clone().sub(this.controls.target);
     this.lookFrom(d, zoom);
   }
 
-  // from the distance at which the box around the scene just fits
-  lookFrom(d, zoom = 1) {
+  // from the distance at which a box just fits into the part of the picture that no panel covers
+  lookFrom(d, zoom = 1, box = { center: this.center.toArray(), half: this.run.fit.half }) {
+    this.fitted = [d.clone(), zoom, box];
+    const { clientWidth: w, clientHeight: h } = this.renderer.domElement.parentElement;
+    const { left, right, top, bottom } = this.insets;
     const forward = d.clone().normalize().negate();
-    const right = forward.clone().cross(this.camera.up).normalize();
-    const up = right.clone().cross(forward);
-    const high = 0.9 * Math.tan(this.camera.fov * Math.PI / 360), wide = high * this.camera.aspect;
-    const [hx, hy, hz] = this.run.fit.half;
+    const across = forward.clone().cross(this.camera.up);
+    const side = across.lengthSq() > 1e-12 ? across.normalize() : new THREE.Vector3(1, 0, 0);
+    const up = side.clone().cross(forward);
+    const open = 0.9 * Math.tan(this.camera.fov * Math.PI / 360);
+    const high = open * (h - top - bottom) / Math.max(1, h), wide = open * (w - left - right) / Math.max(1, h);
+    const [hx, hy, hz] = box.half;
     let distance = 0;
     for (let corner = 0; corner < 8; corner++) {
       const o = new THREE.Vector3(corner & 1 ? hx : -hx, corner & 2 ? hy : -hy, corner & 4 ? hz : -hz);
       const ahead = o.dot(forward);
-      distance = Math.max(distance, Math.abs(o.dot(right)) / wide - ahead, Math.abs(o.dot(up)) / high - ahead);
+      distance = Math.max(distance, Math.abs(o.dot(side)) / wide - ahead, Math.abs(o.dot(up)) / high - ahead);
     }
-    this.controls.target.copy(this.center);
-    this.camera.position.copy(this.center).addScaledVector(forward, -distance / zoom);
+    this.controls.target.set(...box.center);
+    this.camera.position.set(...box.center).addScaledVector(forward, -distance / zoom);
+    this.controls.update();
+  }
+
+  // px of the picture that panels cover at its edges
+  setInsets(insets) {
+    const { clientWidth: w, clientHeight: h } = this.renderer.domElement.parentElement;
+    const { left, right, top, bottom } = insets;
+    // where little is left the panels lie over the scene
+    this.insets = w - left - right > 0.45 * w && h - top - bottom > 0.45 * h ? insets : { left: 0, right: 0, top: 0, bottom: 0 };
+    this.resize();
+  }
+
+  // turns the view by angles, or shifts it by shares of its height; zooms by a factor
+  turn(around, rise) {
+    const d = this.camera.position.clone().sub(this.controls.target);
+    const s = new THREE.Spherical().setFromVector3(new THREE.Vector3(d.x, d.z, -d.y));
+    s.theta += around;
+    s.phi = Math.min(Math.PI - 0.01, Math.max(0.01, s.phi - rise));
+    const v = new THREE.Vector3().setFromSpherical(s);
+    this.camera.position.copy(this.controls.target).add(new THREE.Vector3(v.x, -v.z, v.y));
+    this.fitted = null;
+    this.controls.update();
+  }
+
+  slide(right, up) {
+    const size = this.camera.position.distanceTo(this.controls.target) * 2 * Math.tan(this.camera.fov * Math.PI / 360);
+    const [x, y] = [0, 1].map((k) => new THREE.Vector3().setFromMatrixColumn(this.camera.matrixWorld, k));
+    this.fitted = null;
+    this.#shift(x.multiplyScalar(right * size).addScaledVector(y, up * size));
+  }
+
+  zoom(factor) {
+    const d = this.camera.position.clone().sub(this.controls.target);
+    this.camera.position.copy(this.controls.target).addScaledVector(d, 1 / factor);
+    this.fitted = null;
     this.controls.update();
   }
 
@@ -211,24 +286,48 @@ export class Scene {
     if (!w || !h) return;
     this.renderer.setSize(w, h, false);
     this.camera.aspect = w / h;
-    this.camera.updateProjectionMatrix();
+    const { left, right, top, bottom } = this.insets;
+    this.camera.setViewOffset(w, h, (right - left) / 2, (bottom - top) / 2, w, h);
+    if (this.fitted) this.lookFrom(...this.fitted);
   }
 
   // body under a point of the canvas, −1 if none; x and y from −1 to 1
   pick(x, y) {
     this.raycaster.setFromCamera(new THREE.Vector2(x, y), this.camera);
     const hits = this.raycaster.intersectObjects(this.groups, true)
-      .filter((hit) => hit.object.visible && hit.object.userData.body !== undefined);
+      .filter((hit) => hit.object.visible && hit.object.parent.visible && hit.object.userData.body !== undefined);
     return hits.length ? hits[0].object.userData.body : -1;
   }
 
+  // the body under the pointer and the one that is selected; true if that changes the picture
   highlight(body) {
     if (body === this.lit) return false;
-    for (const [b, strength] of [[this.lit, 0], [body, 0.035]]) {
-      this.groups[b]?.children.forEach((o) => o.material.emissive?.setScalar(b > 0 ? strength : 0));
-    }
+    const before = this.lit;
     this.lit = body;
+    this.#glow(before);
+    this.#glow(body);
     return true;
+  }
+
+  select(body) {
+    const before = this.selected;
+    this.selected = body;
+    this.#glow(before);
+    this.#glow(body);
+  }
+
+  #glow(body) {
+    for (const o of this.groups[body]?.children ?? []) {
+      const emissive = o.material.emissive;
+      if (!emissive || o.userData.color) continue;
+      emissive.set(body === this.selected ? MARK : 0);
+      if (body === this.lit && body > 0) emissive.addScalar(0.035);
+    }
+  }
+
+  // colour behind the scene, where no page is behind it
+  setBackdrop(color) {
+    this.world.background = color === null ? null : new THREE.Color(color);
   }
 
   render() {

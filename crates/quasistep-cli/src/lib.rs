@@ -114,6 +114,9 @@ Examples:
         /// Write the tables states.csv and contacts.csv of a run too
         #[arg(long)]
         csv: bool,
+        /// Write a run as a moving picture too, a GIF
+        #[arg(long, value_name = "FILE.gif")]
+        video: Option<PathBuf>,
         /// Open the page in the browser
         #[arg(long)]
         open: bool,
@@ -379,8 +382,9 @@ pub fn execute<S: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = S>
         Command::Check(arguments) => check::check(arguments, cli.quiet),
         Command::New(arguments) => new::new(arguments, cli.quiet),
         Command::Convert(arguments) => convert::convert(arguments, cli.quiet),
-        Command::View { what, out, csv, open } => {
-            view::view(what, out.as_deref(), *csv, *open, cli.quiet)
+        Command::View { what, out, csv, video, open } => {
+            let files = view::Files { csv: *csv, video: video.as_deref() };
+            view::view(what, out.as_deref(), &files, *open, cli.quiet)
         }
         Command::Reproduce(arguments) => reproduce::reproduce(arguments, cli.quiet),
         Command::Mpc(arguments) => mpc::mpc(arguments, cli.quiet),

@@ -4,27 +4,51 @@ use crate::failure::Failure;
 use crate::output::{open, read_for_pictures, tell_end, write_page, write_plots, write_tables};
 use crate::say;
 use crate::wait::Wait;
-use quasistep_record::RunFolder;
+use quasistep_record::{Recording, RunFolder};
 use quasistep_scene::Scene;
+use quasistep_view::{Camera, StillOptions};
 use std::path::{Path, PathBuf};
+
+/// Files of a run besides its page and plots.
+pub struct Files<'a> {
+    /// True for tables.
+    pub csv: bool,
+    /// File of the moving picture.
+    pub video: Option<&'a Path>,
+}
+
+/// Size of a moving picture, in px.
+const VIDEO: [u32; 2] = [640, 420];
 
 pub fn view(
     what: &Path,
     out: Option<&Path>,
-    csv: bool,
+    files: &Files<'_>,
     open_it: bool,
     quiet: bool,
 ) -> Result<(), Failure> {
+    if let Some(video) = files.video
+        && !video.extension().is_some_and(|end| end.eq_ignore_ascii_case("gif"))
+    {
+        return Err(Failure::usage(format!(
+            "--video {}: the file must end in .gif; the button `Video` of a page saves WebM",
+            video.display()
+        )));
+    }
     let page = if what.is_file() {
-        if csv {
-            return Err(Failure::usage(format!(
-                "--csv: {} is no folder of a run; tables are of runs",
-                what.display()
-            )));
+        for (option, is_given, made) in
+            [("--csv", files.csv, "tables"), ("--video", files.video.is_some(), "moving pictures")]
+        {
+            if is_given {
+                return Err(Failure::usage(format!(
+                    "{option}: {} is no folder of a run; {made} are of runs",
+                    what.display()
+                )));
+            }
         }
         start_of(what, out, quiet)?
     } else {
-        finished(what, out, csv, quiet)?
+        finished(what, out, files, quiet)?
     };
     if !quiet {
         say!("open the picture:");
@@ -37,7 +61,12 @@ pub fn view(
 }
 
 /// Writes page and plots of a run again. A folder without a finished run shows an unfinished one.
-fn finished(dir: &Path, out: Option<&Path>, csv: bool, quiet: bool) -> Result<PathBuf, Failure> {
+fn finished(
+    dir: &Path,
+    out: Option<&Path>,
+    files: &Files<'_>,
+    quiet: bool,
+) -> Result<PathBuf, Failure> {
     RunFolder::settle_if_free(dir).map_err(Failure::files)?;
     let unfinished = RunFolder::unfinished(dir);
     let is_finished = dir.join("recording.qsr").is_file();
@@ -62,12 +91,35 @@ fn finished(dir: &Path, out: Option<&Path>, csv: bool, quiet: bool) -> Result<Pa
     }
     let dir = out.unwrap_or(dir);
     write_plots(dir, &recording, quiet)?;
-    if csv {
+    if files.csv {
         write_tables(dir, &path, quiet)?;
+    }
+    if let Some(video) = files.video {
+        write_video(&recording, video, quiet)?;
     }
     let page = dir.join("view.html");
     write_page(&recording, &page, quiet)?;
     Ok(page)
+}
+
+/// Writes a run as a moving picture from the page's first view.
+fn write_video(recording: &Recording, file: &Path, quiet: bool) -> Result<(), Failure> {
+    let [width, height] = VIDEO.map(f64::from);
+    let drawing = Wait::new("drawing the moving picture", quiet);
+    let camera = Camera::first(recording, width / height);
+    let options = StillOptions::default();
+    let made = quasistep_view::write_gif(recording, &camera, VIDEO, &options, file)
+        .map_err(Failure::files)?;
+    drop(drawing);
+    if !quiet {
+        let faster = if made.speed > 1.0 {
+            format!(", {:.1} times as fast", made.speed)
+        } else {
+            String::new()
+        };
+        say!("moving picture in {}{faster}", file.display());
+    }
+    Ok(())
 }
 
 /// Writes the page of a scene at its start.

@@ -80,6 +80,18 @@ impl JointKind {
         }
     }
 
+    /// Units of the coordinates, in the order of `q`: `m`, `rad`, or empty for parts of a quaternion.
+    pub const fn coordinate_units(&self) -> &'static [&'static str] {
+        match self {
+            Self::Fixed => &[],
+            Self::Revolute { .. } | Self::Continuous { .. } => &["rad"],
+            Self::Prismatic { .. } => &["m"],
+            Self::Planar => &["m", "m", "rad"],
+            Self::Ball => &["", "", "", ""],
+            Self::Free => &["", "", "", "", "m", "m", "m"],
+        }
+    }
+
     /// Suffixes that make rate names from the joint's name, in the order of `v`.
     pub const fn dof_suffixes(&self) -> &'static [&'static str] {
         match self {

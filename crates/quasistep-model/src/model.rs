@@ -127,6 +127,13 @@ impl Model {
         self.names(|body| body.q.len(), |body| body.joint.coordinate_suffixes())
     }
 
+    /// Units of the coordinates in the order of `q`: `m`, `rad`, or empty for parts of a quaternion.
+    pub fn coordinate_units(&self) -> Vec<&'static str> {
+        // mimic joints have units, but no coordinates
+        let own = self.bodies.iter().filter(|body| !body.q.is_empty());
+        own.flat_map(|body| body.joint.coordinate_units()).copied().collect()
+    }
+
     /// Names of the rates in the order of `v`. A one-dof joint gives its own name. Others add
     /// suffixes: `.x .y .theta` for planar, `.wx .wy .wz` for ball, `.wx .wy .wz .vx .vy .vz` for
     /// free joints.

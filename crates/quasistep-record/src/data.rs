@@ -25,6 +25,8 @@ pub struct Recording {
     pub shapes: Vec<DrawnShape>,
     /// Names of the coordinates, one per entry of [`Frame::q`].
     pub coordinates: Vec<String>,
+    /// Units of the coordinates: `m`, `rad`, or empty for parts of a quaternion. An empty list if they are unknown.
+    pub units: Vec<String>,
     /// Names of the rates, one per entry of [`Frame::v`]; empty if steps carry no velocity.
     pub dofs: Vec<String>,
     /// Names of the commanded coordinates, one per entry of [`Frame::q_cmd`].
@@ -338,6 +340,9 @@ impl Recording {
                 "body 0 is `{}`; it must be `world`",
                 self.bodies.first().map_or("missing", String::as_str)
             ));
+        }
+        if !self.units.is_empty() {
+            length("units", self.units.len(), self.coordinates.len())?;
         }
         for sensor in &self.sensors {
             sensor.check().map_err(|e| format!("sensor `{}`: {e}", sensor.name))?;

@@ -53,6 +53,8 @@ pub(crate) struct Head {
     bodies: Vec<String>,
     #[serde(deserialize_with = "names")]
     coordinates: Vec<String>,
+    #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
+    units: Vec<String>,
     #[serde(deserialize_with = "names")]
     dofs: Vec<String>,
     #[serde(deserialize_with = "names")]
@@ -267,6 +269,7 @@ impl Recording {
             collision_shapes: self.collision_shapes.clone(),
             shapes: self.shapes.clone(),
             coordinates: self.coordinates.clone(),
+            units: self.units.clone(),
             dofs: self.dofs.clone(),
             commands: self.commands.clone(),
             sensors: self.sensors.clone(),
@@ -434,6 +437,7 @@ fn to_head(r: &Recording) -> Head {
         time_step: r.time_step,
         bodies: r.bodies.clone(),
         coordinates: r.coordinates.clone(),
+        units: r.units.clone(),
         dofs: r.dofs.clone(),
         commands: r.commands.clone(),
         sensors: r.sensors.clone(),
@@ -483,6 +487,7 @@ pub(crate) fn from_head(head: Head) -> Result<Recording, String> {
         collision_shapes: head.collision_shapes,
         shapes: head.shapes.into_iter().map(shape).collect::<Result<_, String>>()?,
         coordinates: head.coordinates,
+        units: head.units,
         dofs: head.dofs,
         commands: head.commands,
         sensors: head.sensors,

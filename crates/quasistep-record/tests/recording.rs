@@ -99,6 +99,7 @@ fn sample() -> Recording {
         coordinates: ["a.x", "a.y", "b.qw", "b.qx", "b.qy", "b.qz", "b.x", "b.y", "b.z"]
             .map(String::from)
             .to_vec(),
+        units: ["m", "rad", "", "", "", "", "m", "m", "m"].map(String::from).to_vec(),
         dofs: ["a.x", "a.y", "b.wx", "b.wy", "b.wz", "b.vx", "b.vy", "b.vz"]
             .map(String::from)
             .to_vec(),

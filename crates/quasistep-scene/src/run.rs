@@ -260,6 +260,7 @@ impl Scene {
             collision_shapes: self.system.geoms().iter().map(|g| g.name.clone()).collect(),
             shapes: self.drawing.clone(),
             coordinates: model.coordinate_names(),
+            units: model.coordinate_units().into_iter().map(str::to_owned).collect(),
             dofs: if params.formulation.carries_velocity() {
                 model.dof_names()
             } else {

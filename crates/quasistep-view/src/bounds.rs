@@ -2,6 +2,7 @@
 #![allow(non_snake_case)] // frames in monogram notation
 
 use crate::drawn::GoalPose;
+use crate::receiver::{Role, roles};
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{DrawnGeometry, DrawnShape, Recording};
 use std::borrow::Cow;
@@ -20,6 +21,18 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    fn around(seen: Extent) -> Self {
+        if seen.is_empty() || seen.diagonal() <= 0.0 {
+            let center = if seen.is_empty() { Vec3::ZERO } else { seen.min };
+            return Self { center, half: Vec3::new(0.6, 0.6, 0.6), radius: 1.0 };
+        }
+        Self {
+            center: (seen.min + seen.max) * 0.5,
+            half: (seen.max - seen.min) * 0.5,
+            radius: 0.5 * seen.diagonal(),
+        }
+    }
+
     /// Distance (m) of the eye from the centre at which the whole box just fits into the picture.
     /// `axes` are the camera's right, up and forward directions; `tangents` are those of the
     /// horizontal and vertical half angle of view.
@@ -128,15 +141,55 @@ pub(crate) fn bounds_with_goals(r: &Recording, goals: &[GoalPose]) -> Bounds {
             }
         }
     }
-    if seen.is_empty() || seen.diagonal() <= 0.0 {
-        let center = if seen.is_empty() { Vec3::ZERO } else { seen.min };
-        return Bounds { center, half: Vec3::new(0.6, 0.6, 0.6), radius: 1.0 };
+    Bounds::around(seen)
+}
+
+/// Box around the bodies that act, over the whole run: free ones that move or that a driven body
+/// touches, these driven bodies, and goals; then around all that [`bounds`] is around, body by body,
+/// as long as the picture does not grow to more than half as much again.
+pub(crate) fn bounds_of_action(r: &Recording, goals: &[GoalPose]) -> Bounds {
+    /// Most growth for bodies that do not act.
+    const GROWTH: f64 = 1.5;
+    let (moves, roles) = (moving(r), roles(r));
+    let mut acts: Vec<bool> =
+        roles.iter().zip(&moves).map(|(role, moves)| *role == Role::Free && *moves).collect();
+    for c in r.frames.iter().flat_map(|f| &f.contacts).filter(|c| c.normal_force > 0.0) {
+        for (own, other) in [(c.a, c.b), (c.b, c.a)] {
+            acts[own] |= roles[own] == Role::Free && roles[other] == Role::Driven;
+            acts[own] |= roles[own] == Role::Driven && roles[other] != Role::Fixed;
+        }
     }
-    Bounds {
-        center: (seen.min + seen.max) * 0.5,
-        half: (seen.max - seen.min) * 0.5,
-        radius: 0.5 * seen.diagonal(),
+    goals.iter().for_each(|goal| acts[goal.body] = true);
+    let all = bounds_with_goals(r, goals);
+    if !acts.contains(&true) {
+        return all;
     }
+    let mut parts = vec![Extent::EMPTY; r.bodies.len()];
+    for shape in &r.shapes {
+        let shape = outermost(shape);
+        let part = &mut parts[shape.body];
+        for frame in r.frames.iter().take(if moves[shape.body] { usize::MAX } else { 1 }) {
+            *part = part.union(extent(&shape, &frame.X_WB[shape.body]));
+        }
+        for goal in goals.iter().filter(|goal| goal.body == shape.body) {
+            *part = part.union(extent(&shape, &goal.X_WB));
+        }
+    }
+    let own = |body: usize| parts[body];
+    let core = (0..acts.len()).filter(|b| acts[*b]).map(own).fold(Extent::EMPTY, Extent::union);
+    let mut others: Vec<Extent> =
+        (1..acts.len()).filter(|b| !acts[*b]).map(own).filter(|e| !e.is_empty()).collect();
+    others.sort_by(|a, b| a.union(core).diagonal().total_cmp(&b.union(core).diagonal()));
+    let mut seen = core;
+    for other in others {
+        let both = seen.union(other);
+        if both.diagonal() <= GROWTH * core.diagonal() {
+            seen = both;
+        }
+    }
+    let around = Bounds::around(seen);
+    // nothing of it lies outside of what the whole picture shows
+    if around.radius < all.radius { around } else { all }
 }
 
 /// Number of directions in [`outermost`]; the box is too small by at most 1 %.

@@ -7,6 +7,7 @@
 //! - [`write_plots`]: the plots of a run as SVG, and [`plot`], the writer they are made with;
 //! - [`still()`], [`strips`]: one frame, or strips of frames, as a PNG, drawn in software: no GPU, no
 //!   browser;
+//! - [`write_gif`]: a run as a moving picture, drawn in software, too;
 //! - [`write_mcap`], [`convert_to_mcap`]: a recording for Foxglove, and [`read_joint_rows`], joint states of such files.
 //!
 //! The page's program is built from `viewer/` by this crate's build script if npm is available.
@@ -15,16 +16,20 @@
 mod bounds;
 mod drawn;
 mod error;
+mod first_view;
 mod foxglove;
 mod page;
 pub mod plot;
 mod plots;
+mod ray;
+mod receiver;
 mod still;
 
 pub use bounds::{Bounds, bounds};
 pub use drawn::GoalPose;
 pub use error::ViewError;
+pub use first_view::{FirstView, first_view};
 pub use foxglove::{convert_to_mcap, read_joint_rows, write_mcap};
 pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with_goals};
 pub use plots::write_plots;
-pub use still::{Camera, StillOptions, still, strips};
+pub use still::{Camera, StillOptions, Video, still, strips, write_gif};

@@ -2,8 +2,10 @@
 #![allow(non_snake_case)] // frames in monogram notation
 
 use crate::ViewError;
-use crate::bounds::{bounds_with_goals, moving};
+use crate::bounds::{Bounds, bounds_with_goals, moving};
 use crate::drawn::{Drawn, GoalPose, pose};
+use crate::first_view::first_view_with_goals;
+use crate::receiver::{Receivers, roles};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quasistep_math::{Pose, Vec3};
@@ -144,6 +146,7 @@ fn data(
     notes: &str,
 ) -> Value {
     let fit = bounds_with_goals(r, goals);
+    let first = first_view_with_goals(r, goals);
     let still = |b: usize| r.frames.first().map_or(Pose::IDENTITY, |f| f.X_WB[b]);
     let start: Vec<[f64; 7]> = (0..r.bodies.len()).map(|b| pose(&still(b))).collect();
     let finish = match &r.finish {
@@ -154,9 +157,10 @@ fn data(
         "scene": r.scene, "title": r.title, "time_step": r.time_step, "stopped": finish,
         "thinned": notes,
         "bodies": r.bodies, "coordinates": r.coordinates, "commands": r.commands,
-        "fit": {
-            "center": fit.center.to_array(), "half": fit.half.to_array(), "radius": fit.radius,
-        },
+        "fit": around(&fit), "first": around(&first.bounds),
+        "direction": first.direction.to_array(),
+        "roles": roles(r).iter().map(|role| *role as usize).collect::<Vec<_>>(),
+        "onFirst": Receivers::new(r).on_first().collect::<Vec<_>>(), "units": r.units,
         "shapes": drawn.shapes, "pool": drawn.pool.list,
         "moving": moving_bodies(r), "start": start, "frames": frames,
     });
@@ -168,6 +172,10 @@ fn data(
         data["sensors"] = json!(r.sensors);
     }
     data
+}
+
+fn around(b: &Bounds) -> Value {
+    json!({ "center": b.center.to_array(), "half": b.half.to_array(), "radius": b.radius })
 }
 
 /// Indices of the bodies whose poses are stored in every frame; the others are fixed.

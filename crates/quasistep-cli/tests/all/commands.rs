@@ -105,6 +105,28 @@ fn mistakes_write_nothing() {
     ends(&quasistep(&["run"]), 2);
 }
 
+/// A finished run becomes a moving picture. Other endings than .gif and scenes are refused before
+/// anything is written.
+#[test]
+fn a_run_is_drawn_as_a_video() {
+    let out = Folder::new("video");
+    let run = ["run", "scenes/gripper_2d.yml", "-o", out.text(), "--quiet", "--no-page"];
+    ends(&quasistep(&run), 0);
+    let file = out.0.join("run.gif");
+    let view = |what: &str, file: &std::path::Path, code| {
+        ends(&quasistep(&["view", what, "--video", file.to_str().unwrap()]), code)
+    };
+    let (_, errors) = view(out.text(), &out.0.join("run.webm"), 2);
+    assert!(errors.contains("must end in .gif"), "{errors}");
+    let (_, errors) = view("scenes/gripper_2d.yml", &file, 2);
+    assert!(errors.contains("moving pictures are of runs") && !file.exists(), "{errors}");
+    let (said, _) = view(out.text(), &file, 0);
+    assert!(said.contains("run.gif"), "{said}");
+    let bytes = std::fs::read(&file).unwrap();
+    // 0.35 s in pictures of 0.08 s
+    assert!(bytes.starts_with(b"GIF89a") && bytes.len() > 10_000, "{} bytes", bytes.len());
+}
+
 /// Output files follow the options, and no file of an earlier run remains beside them.
 #[test]
 fn output_is_what_was_asked_for() {

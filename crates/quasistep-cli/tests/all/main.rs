@@ -3,6 +3,7 @@
 mod commands;
 mod common;
 mod files;
+mod first_views;
 mod kills;
 mod mpc;
 mod plan;

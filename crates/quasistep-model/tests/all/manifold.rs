@@ -136,6 +136,9 @@ fn coordinates_and_dofs_are_named_after_their_joint() {
         "arm puck.x puck.y puck.theta wrist.qw wrist.qx wrist.qy wrist.qz \
          box.qw box.qx box.qy box.qz box.x box.y box.z"
     );
+    let [m, rad, none] = ["m", "rad", ""];
+    let units = [&[rad, m, m, rad][..], &[none; 8], &[m; 3]].concat();
+    assert_eq!(model.coordinate_units(), units);
     assert_eq!(
         join(model.dof_names()),
         "arm puck.x puck.y puck.theta wrist.wx wrist.wy wrist.wz \

@@ -4,6 +4,7 @@ use super::mesh::{Triangle, arc, arrow, triangles};
 use super::options::{Camera, StillOptions};
 use super::raster::{Sample, View};
 use crate::bounds::{Bounds, bounds};
+use crate::receiver::Receivers;
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{Contact, DrawnGeometry, DrawnShape, Mode, Recording, ShapeRole};
 
@@ -109,16 +110,18 @@ fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {
         });
         let contacts = r.frames.iter().flat_map(|f| &f.contacts);
         let most_spin = contacts.map(|c| c.spin.abs()).fold(0.0_f64, f64::max);
+        let receivers = Receivers::new(r);
         for c in &frame.contacts {
-            let spin = if most_spin > 0.0 { c.spin / most_spin } else { 0.0 };
-            push_contact(&mut world, r, k, c, scale, spin);
+            let sign = receivers.sign(c);
+            let spin = if most_spin > 0.0 { sign * c.spin / most_spin } else { 0.0 };
+            push_contact(&mut world, r, k, c, sign * scale, spin);
         }
     }
     world
 }
 
 /// Adds point and arrows of a contact, at the point where its body has carried it at the end of the
-/// step. `spin` is its torque relative to the largest torque about a normal.
+/// step. `scale` (m/N) is negative for arrows of the force on the first body. `spin` is the torque relative to the largest torque about a normal.
 fn push_contact(world: &mut World, r: &Recording, k: usize, c: &Contact, scale: f64, spin: f64) {
     let body = if c.b == 0 { c.a } else { c.b };
     let p = if k == 0 {
@@ -135,8 +138,9 @@ fn push_contact(world: &mut World, r: &Recording, k: usize, c: &Contact, scale: 
     let width = 0.006 * world.fit.radius;
     let ball = DrawnGeometry::Sphere { radius: 1.9 * width };
     world.overlay.push((place(&triangles(&ball), &Pose::from_translation(p)), color));
-    let length = c.force_W.norm() * scale;
-    if let Some(d) = c.force_W.try_normalize()
+    let arrow_W = c.force_W * scale;
+    let length = arrow_W.norm();
+    if let Some(d) = arrow_W.try_normalize()
         && length > 1e-3 * world.fit.radius
     {
         let X = Pose::new(turn_z_to(d), p);

@@ -8,10 +8,12 @@ mod draw;
 mod mesh;
 mod options;
 mod raster;
+mod video;
 
 use crate::ViewError;
 pub use options::{Camera, StillOptions};
 use quasistep_record::Recording;
+pub use video::{Video, write_gif};
 
 /// Renders frame `frame` of a recording; returns the bytes of a PNG.
 ///

@@ -1,6 +1,7 @@
 //! Camera and options of a still.
 
-use crate::bounds::bounds;
+use crate::bounds::{Bounds, bounds};
+use crate::first_view::first_view;
 use quasistep_math::Vec3;
 use quasistep_record::Recording;
 
@@ -21,7 +22,10 @@ impl Camera {
     /// A camera that looks along `direction` at the moving bodies of a recording, from the distance
     /// at which all are visible. `aspect` is width over height. z is up, or y if looking along z.
     pub fn fit(recording: &Recording, direction: Vec3, aspect: f64) -> Self {
-        let bounds = bounds(recording);
+        Self::around(&bounds(recording), direction, aspect)
+    }
+
+    fn around(bounds: &Bounds, direction: Vec3, aspect: f64) -> Self {
         let forward = direction.try_normalize().unwrap_or(Vec3::new(-0.5, 0.7, -0.45));
         let up = if forward.x.hypot(forward.y) < 1e-6 { Vec3::Y } else { Vec3::Z };
         let fov_y = 0.6_f64;
@@ -31,6 +35,12 @@ impl Camera {
         let axes = [right, right.cross(forward), forward];
         let distance = bounds.distance(axes, [tangent * aspect.max(1e-3), tangent]);
         Self { eye: bounds.center - forward * distance, target: bounds.center, up, fov_y }
+    }
+
+    /// The page's first view: what acts, from where one sees it best.
+    pub fn first(recording: &Recording, aspect: f64) -> Self {
+        let view = first_view(recording);
+        Self::around(&view.bounds, -view.direction, aspect)
     }
 
     /// A camera from the front, right and above, as the page's initial view.

@@ -5,5 +5,6 @@ mod bounds;
 mod common;
 mod mcap;
 mod page;
+mod page_controls;
 mod plots;
 mod stills;

@@ -30,7 +30,7 @@ static ONE: Mutex<()> = Mutex::new(());
 
 /// Opens `page#hash` headless, runs it for 10 s of virtual time, and returns the browser's output.
 /// The page must report no error.
-fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
+pub fn browse(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output {
     let output = browse_any(dir, page, hash, flags);
     let said = String::from_utf8_lossy(&output.stderr);
     let complaints: Vec<&str> = said
@@ -75,24 +75,24 @@ fn browse_any(dir: &Scratch, page: &Path, hash: &str, flags: &[&str]) -> Output 
 }
 
 /// The HTML of the page after it has run.
-fn dom(dir: &Scratch, page: &Path, hash: &str) -> String {
+pub fn dom(dir: &Scratch, page: &Path, hash: &str) -> String {
     String::from_utf8(browse(dir, page, hash, &["--dump-dom"]).stdout).unwrap()
 }
 
 /// An attribute of the html element.
-fn attribute<'a>(dom: &'a str, name: &str) -> Option<&'a str> {
+pub fn attribute<'a>(dom: &'a str, name: &str) -> Option<&'a str> {
     let tag = dom.split("<html").nth(1)?.split('>').next()?;
     tag.split(&format!("{name}=\"")).nth(1)?.split('"').next()
 }
 
-fn screenshot(dir: &Scratch, page: &Path, hash: &str) -> Picture {
+pub fn screenshot(dir: &Scratch, page: &Path, hash: &str) -> Picture {
     let file = dir.file("shot.png");
     let _ = std::fs::remove_file(&file);
     browse(dir, page, hash, &[&format!("--screenshot={}", file.display())]);
     Picture::read(&file)
 }
 
-fn written(name: &str) -> (Scratch, PathBuf) {
+pub fn written(name: &str) -> (Scratch, PathBuf) {
     let dir = Scratch::new(name);
     let page = dir.file("view.html");
     quasistep_view::write_page(&push(), &page).unwrap();

@@ -1,8 +1,8 @@
 //! Stills show bodies at their positions.
 
-use crate::common::{Picture, decode, is_box_red, push, scan};
+use crate::common::{Picture, Scratch, decode, is_box_red, push, scan};
 use quasistep_math::Vec3;
-use quasistep_view::{Camera, StillOptions, still, strips};
+use quasistep_view::{Camera, StillOptions, still, strips, write_gif};
 
 const WIDTH: u32 = 240;
 const HEIGHT: u32 = 160;
@@ -168,4 +168,47 @@ fn a_cloud_is_drawn_where_it_is() {
             assert!(brightness(0.5, -0.6) > brightness(-0.5, 0.7) + 60, "the sun is up right");
         }
     }
+}
+
+/// A GIF of 4 s has 12.5 pictures a second, the last one at the end, in which the box is where the
+/// still shows it. A run of 400 s is shown faster.
+#[test]
+fn a_run_is_written_as_a_gif() {
+    let (dir, mut recording) = (Scratch::new("gif"), push());
+    let (file, camera) = (dir.file("run.gif"), camera(Vec3::Y));
+    let write = |recording: &quasistep_record::Recording| {
+        write_gif(recording, &camera, [WIDTH, HEIGHT], &BARE, &file).unwrap()
+    };
+    let video = write(&recording);
+    assert_eq!((video.n_pictures, video.speed), (51, 1.0));
+    let mut options = gif::DecodeOptions::new();
+    options.set_color_output(gif::ColorOutput::RGBA);
+    let mut decoder = options.read_info(std::fs::File::open(&file).unwrap()).unwrap();
+    assert_eq!((u32::from(decoder.width()), u32::from(decoder.height())), (WIDTH, HEIGHT));
+    let mut rgb = vec![[0; 3]; (WIDTH * HEIGHT) as usize];
+    let (mut count, mut first) = (0, None);
+    while let Some(frame) = decoder.read_next_frame().unwrap() {
+        assert_eq!(frame.delay, 8);
+        for (pixel, new) in
+            rgb.iter_mut().zip(frame.buffer.chunks_exact(4)).filter(|(_, n)| n[3] > 0)
+        {
+            pixel.copy_from_slice(&new[..3]);
+        }
+        first.get_or_insert_with(|| rgb.clone());
+        count += 1;
+    }
+    assert_eq!(count, video.n_pictures);
+    for (rgb, frame) in [(first.unwrap(), 0), (rgb, 40)] {
+        let shown = Picture { width: WIDTH as usize, height: HEIGHT as usize, rgb };
+        let still = shot(frame, &camera, &BARE);
+        let ((n, [x, y]), (n_still, [x_still, y_still])) =
+            (shown.find(is_box_red), still.find(is_box_red));
+        assert!(n.abs_diff(n_still) < n_still / 10, "{n} and {n_still} pixels");
+        assert!((x - x_still).abs() < 2.0 && (y - y_still).abs() < 2.0, "frame {frame}");
+    }
+    recording.frames.iter_mut().for_each(|f| f.t *= 100.0);
+    let long = write(&recording);
+    assert!((long.speed - 400.0 / 30.0).abs() < 1e-9 && long.n_pictures == 376, "{long:?}");
+    recording.frames.clear();
+    assert!(write_gif(&recording, &camera, [WIDTH, HEIGHT], &BARE, &file).is_err());
 }

@@ -86,6 +86,7 @@ pub fn push() -> Recording {
             "box.y",
             "box.z",
         ]),
+        units: names(&["m", "", "", "", "", "m", "m", "m"]),
         dofs: vec![],
         commands: names(&["finger.slide"]),
         sensors: vec![],
