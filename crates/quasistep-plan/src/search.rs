@@ -266,7 +266,7 @@ impl<'a> Search<'a> {
     }
 
     fn follow(&mut self, tree: &mut Tree, last: usize) -> (usize, PlanEnd) {
-        let World { system, task, .. } = self.world;
+        let World { system, .. } = self.world;
         let (mut from, mut at) = (tree[0].from.clone(), 0);
         self.work = system.create_workspace();
         for node in tree.way_to(last).into_iter().skip(1) {
@@ -318,7 +318,7 @@ impl<'a> Search<'a> {
     /// Takes given commands from a node, up to a step that has no answer, or that leaves bounds.
     /// Returns the last node.
     fn lead(&mut self, tree: &mut Tree, first: usize, commands: &[f64]) -> usize {
-        let World { system, task, .. } = self.world;
+        let task = self.world.task;
         let (mut from, mut at) = (tree[first].from.clone(), first);
         self.work.start_from(Some(&from.warm));
         for u in commands.chunks_exact(from.before.len()) {
