@@ -35,7 +35,7 @@ class Case:
 
     q0: np.ndarray
     u0: np.ndarray
-    goal: qs.PoseGoal
+    goal: Any
 
 
 @dataclass
@@ -60,6 +60,14 @@ def turned(pose: np.ndarray, vector: np.ndarray, way: tuple[float, float, float]
     return np.array([w * a - v @ b, *(w * b + a * v + np.cross(v, b)), *(pose[4:] + way)])
 
 
+BALL = "hand/sphere::sphere"
+HAND_LINKS = ("hand/arm_left::link_2", "hand/arm_right::link_2")
+HAND_RANGES = {
+    f"hand.arm_{side}::joint_{k}": (-1.5, 1.5) if k == 1 else (-2.0, 2.0) for side in ("left", "right") for k in (1, 2)
+}
+TIPS = [f"hand/allegro_hand_right::link_{k}" for k in (3, 7, 11, 15)]
+
+
 # --- the planar hand of quasistatic_simulator turns its ball ---
 
 
@@ -73,21 +81,19 @@ def hand_system() -> qs.System:
 
 def hand_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
     """Turns up to 1.5 rad from grasps between whose normals there are more than 107 degrees."""
-    ball, links = "hand/sphere::sphere", ("hand/arm_left::link_2", "hand/arm_right::link_2")
-    arms = {f"hand.arm_{side}::joint_{k}": (-1.5, 1.5) if k == 1 else (-2.0, 2.0) for side in ("left", "right") for k in (1, 2)}
     y, z = (system.coordinates.index(f"hand.sphere::{axis}_slider") for axis in "yz")
     while True:
         q = system.q0.copy()
         q[y], q[z] = rng.uniform(-0.1, 0.1), rng.uniform(0.3, 0.45)
-        grasps = system.grasps(links, ball, 1, seed=int(rng.integers(2**32)), q0=q, ranges=arms, distance=1e-3, tries=10)
+        grasps = system.grasps(HAND_LINKS, BALL, 1, seed=int(rng.integers(2**32)), q0=q, ranges=HAND_RANGES, distance=1e-3, tries=10)
         if not len(grasps):
             continue
         q = grasps[0]
         normals = system.linearise(q, margin=2e-3).n
         if len(normals) != 2 or normals[0] @ normals[1] > -0.3:
             continue
-        pose = turned(system.pose(ball, q), np.array([rng.uniform(-1.5, 1.5), 0, 0]))
-        yield Case(q, system.commanded(q), qs.PoseGoal(ball, pose, angle=0.01, distance=0.01))
+        pose = turned(system.pose(BALL, q), np.array([rng.uniform(-1.5, 1.5), 0, 0]))
+        yield Case(q, system.commanded(q), qs.PoseGoal(BALL, pose, angle=0.01, distance=0.01))
 
 
 # --- its Allegro hand turns a ball on the palm ---
@@ -97,16 +103,33 @@ def ball_system() -> qs.System:
     return qs.load(ROOT / "scenes/peer/allegro_ball.yml", set={"step.relaxation": 1})
 
 
+def any_hand_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """Turns up to π from such grasps."""
+    for case in hand_cases(system, rng):
+        pose = turned(system.pose(BALL, case.q0), np.array([rng.uniform(-np.pi, np.pi), 0, 0]))
+        yield Case(case.q0, case.u0, qs.PoseGoal(BALL, pose, angle=0.01, distance=0.01))
+
+
+def any_ball_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """Turns by 0.2 rad to π about any axis, from where the scene's grasp ends."""
+    run = system.simulate()
+    q0, u0 = run.q[-1], run.u[-1]
+    while True:
+        axis = rng.normal(size=3)
+        vector = axis / np.linalg.norm(axis) * rng.uniform(0.2, np.pi)
+        yield Case(q0, u0, qs.PoseGoal(BALL, turned(system.pose(BALL, q0), vector), angle=0.1, distance=0.01))
+
+
 def ball_cases(angle: float) -> Callable[[qs.System, np.random.Generator], Iterator[Case]]:
     def cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
         """Turns by 0.2 to 0.79 rad about x, y or z, from where the scene's grasp ends."""
         run = system.simulate()
-        q0, u0, ball = run.q[-1], run.u[-1], "hand/sphere::sphere"
+        q0, u0 = run.q[-1], run.u[-1]
         while True:
             vector = np.zeros(3)
             vector[rng.integers(3)] = rng.uniform(0.2, 0.79) * rng.choice([-1, 1])
-            pose = turned(system.pose(ball, q0), vector)
-            yield Case(q0, u0, qs.PoseGoal(ball, pose, angle=angle, distance=0.01))
+            pose = turned(system.pose(BALL, q0), vector)
+            yield Case(q0, u0, qs.PoseGoal(BALL, pose, angle=angle, distance=0.01))
 
     return cases
 
@@ -146,6 +169,80 @@ def panda_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
         way = (rng.uniform(0.05, 0.15), rng.uniform(-0.03, 0.03), 0)
         goal = turned(pose, np.array([0, 0, rng.uniform(-0.3, 0.3)]), way)
         yield Case(system.q0, u0, qs.PoseGoal("box", goal, angle=0.05, distance=0.005))
+
+
+# --- two arms in a plane move and turn a cylinder: the planar iiwas of quasistatic_simulator ---
+
+MODELS = ROOT / "target/robots/quasistatic_simulator/models/q_sys"
+
+
+def arms_system() -> qs.System:
+    return qs.load(
+        MODELS / "iiwa_planar_bimanual_cylinder.yml",
+        set={"gravity": [0, 0, 0], "step.size": 0.1, "step.contact_margin": 0.2, "step.relaxation": 1},
+    )
+
+
+ARMS = "iiwa_planar_bimanual_cylinder"
+
+
+def arms_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """Anywhere between the arms, turned by anything, from one start."""
+    q0 = np.array([0.65, 0, 0, 0.7, 1.4, 0, -0.7, -1.4, 0])
+    while True:
+        place = rng.uniform([0.25, -0.3, -np.pi], [0.75, 0.3, np.pi])
+        pose = system.pose(f"{ARMS}/box::box", np.array([*place, *q0[3:]]))
+        yield Case(q0, system.commanded(q0), qs.PoseGoal(f"{ARMS}/box::box", pose, angle=0.01, distance=0.01))
+
+
+def arms_regrasps() -> list[qs.Regrasp]:
+    links = [(7, 7), (6, 6), (5, 5), (7, 6), (6, 7)]
+    pairs = [(f"{ARMS}/iiwa_left::iiwa_link_{a}", f"{ARMS}/iiwa_right::iiwa_link_{b}") for a, b in links]
+    return [qs.Regrasp(pair, f"{ARMS}/box::box", clearance=0.005, distance=1e-3) for pair in pairs]
+
+
+# --- an Allegro hand on slides opens a door, and tips a plate against a wall ---
+
+
+def at_hand(system: qs.System, name: str, joints: dict[int, float], place: np.ndarray) -> np.ndarray:
+    q = system.q0.copy()
+    values = {**{f"joint_{k}": v for k, v in joints.items()}, **dict(zip(("x_slider", "y_slider", "z_slider"), place, strict=True))}
+    for key, value in values.items():
+        q[system.coordinates.index(f"{name}.allegro_hand_right::{key}")] = value
+    return q
+
+
+DOOR, PLATE = "allegro_hand_door_push", "allegro_hand_plate"
+
+
+def door_system() -> qs.System:
+    return qs.load(MODELS / f"{DOOR}.yml", set={"step.size": 0.1, "step.contact_margin": 0.1, "step.relaxation": 1})
+
+
+def door_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """The handle by 90°, which frees the door, and the door by 75°; the hand starts at the knob, a centimetre around."""
+    fingers = [0.037, 0.749, 0.741, 0.833, -0.148, 0.736, 0.615, 0.701, -0.069, 0.785, 0.829, 0.904, 0.624, 1.025, 0.637, 0.826]
+    handle = qs.JointGoal(f"{DOOR}.door::x_rotation", math.pi / 2, tolerance=0.2)
+    door = qs.JointGoal(f"{DOOR}.door::z_rotation", -5 * math.pi / 12, tolerance=0.05)
+    while True:
+        place = np.array([-0.148, -0.078, -0.089]) + rng.uniform([-0.005, -0.01, -0.01], [0, 0.01, 0.01])
+        q0 = at_hand(system, DOOR, dict(enumerate(fingers)), place)
+        yield Case(q0, system.commanded(q0), [handle, door])
+
+
+def plate_system() -> qs.System:
+    return qs.load(MODELS / f"{PLATE}.yml", set={"step.size": 0.1, "step.contact_margin": 0.05, "step.relaxation": 1})
+
+
+def plate_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """Upright against the wall; it lies on the floor beside it, the hand a few centimetres above."""
+    up = [math.sqrt(0.5), math.sqrt(0.5), 0, 0, 0, -0.45, 0.15]
+    goal = qs.PoseGoal(f"{PLATE}/plate::box", up, angle=0.1, distance=0.1, counts=(True, True, True, False, False, False))
+    while True:
+        place = np.array([0, -0.35, 0.13]) + rng.uniform([-0.02, -0.02, 0], [0.02, 0.02, 0.01])
+        q0 = at_hand(system, PLATE, {12: 0.3}, place)
+        q0[[system.coordinates.index(f"{PLATE}.plate::box.{axis}") for axis in "xyz"]] = 0, -0.35, 0.07
+        yield Case(q0, system.commanded(q0), goal)
 
 
 # --- closed loop: plans are made again from where a plant is, whose mass and friction are others ---
@@ -230,12 +327,12 @@ def in_loop(system: qs.System, case: Case, plant: Any, settings: dict[str, Any],
 def loop_rows(n: int, seed: int) -> list[str]:
     """Shares of goals that closed loops reach, by plant."""
     h = 0.1
-    settings = {"region": 0.02, "rates": 0.5, "lower": -0.6, "upper": 0.6, "steps": 150, "attempts": 10}
+    settings = {**PUSHER, "steps": 400, "patience": 8, "attempts": 10, "regrasps": BOX_GRASP}
     rows = []
     for name, kind, spread in [("ours, as planned", OwnPlant, 0.0), ("ours", OwnPlant, 0.3), ("MuJoCo", MujocoPlant, 0.3)]:
         # MuJoCo's box touches the floor at its corners
         spin = 0.0849 if kind is MujocoPlant else 0.046
-        system = qs.load(PUSHER_SCENE, set={"models.box.support.spin_radius": spin})
+        system = qs.load(PUSHER_SCENE, set={"models.box.support.spin_radius": spin, "step.contact_margin": 0.1})
         rng = np.random.default_rng(seed)
         cases, reached = pusher_cases(system, np.random.default_rng(seed)), 0
         began = time.process_time()
@@ -252,6 +349,12 @@ def loop_rows(n: int, seed: int) -> list[str]:
 
 
 HAND = {"region": 0.1, "horizon": 4, "patience": 5, "attempts": 100}
+PLANAR_GRASP = qs.Regrasp(HAND_LINKS, BALL, HAND_RANGES, distance=1e-3)
+BALL_GRASPS = [
+    qs.Regrasp(tips, BALL, distance=1e-3)
+    for tips in (TIPS, [TIPS[0], *TIPS[2:]], [TIPS[1], TIPS[3]], [*TIPS[:2], TIPS[3]])
+]
+BOX_GRASP = qs.Regrasp("finger", "box", {"finger.x": (-0.5, 0.5), "finger.y": (-0.5, 0.5)}, clearance=0.005, distance=1e-3)
 PUSHER = {"region": 0.02, "rates": 0.5, "lower": -0.6, "upper": 0.6, "steps": 150}
 TASKS = [
     Task("planar hand turns a ball", "0.01 rad, 10 mm", "≥ 80 %, 0.05 s", hand_system, hand_cases, HAND),
@@ -263,6 +366,18 @@ TASKS = [
          {**PUSHER, "planner": "mppi", "horizon": 12}),
     Task("Panda pushes a box", "0.05 rad, 5 mm", "≥ 90 %, 2 s", panda_system, panda_cases,
          {"region": 0.1, "rates": 1.0, "horizon": 6, "kappa": (1e-3, 1e-4, 1e-5)}, 4),
+    Task("Allegro hand opens a door", "0.05 rad, handle 0.2 rad", "solved, 10 s", door_system, door_cases,
+         {"region": 0.1, "horizon": 4, "rates": 2.0}, 10),
+    Task("Allegro hand tips a plate", "0.1 rad", "solved, 10 s", plate_system, plate_cases,
+         {"region": 0.15, "horizon": 6, "rates": 1.5, "attempts": 60}, 10),
+    Task("planar hand turns a ball by up to π, regrasps", "0.01 rad, 10 mm", "all, 1 s", hand_system, any_hand_cases,
+         {**HAND, "steps": 400, "regrasps": PLANAR_GRASP}),
+    Task("two planar arms move a cylinder, regrasps", "0.01 rad, 10 mm", "≥ 98 %, 5 s", arms_system, arms_cases,
+         {**HAND, "steps": 600, "regrasps": arms_regrasps()}),
+    Task("Allegro hand turns a ball by up to π, regrasps", "0.1 rad, 10 mm", "≥ 95 %, 3 s", ball_system, any_ball_cases,
+         {**HAND, "steps": 600, "kappa": (1e-3, 1e-4), "regrasps": BALL_GRASPS}),
+    Task("finger pushes a box, regrasps", "0.05 rad, 5 mm", "all, 1 s", wide_pusher_system, pusher_cases,
+         {**PUSHER, "steps": 400, "patience": 8, "attempts": 100, "regrasps": BOX_GRASP}),
 ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ pub const CONTROLLED_SCENES: [&str; 4] =
 
 /// Names of scenes whose facts are tested as shipped and which no other suite runs. Steps with
 /// substeps have no derivative as a single program; scenes of hands and of two arms run too long.
-pub const FACTS_ONLY: [&str; 19] = [
+pub const FACTS_ONLY: [&str; 20] = [
     "fall",
     "grain",
     "nets",
@@ -53,6 +53,7 @@ pub const FACTS_ONLY: [&str; 19] = [
     "slope",
     "conveyor",
     "push_to_pose",
+    "push_around",
     "suction",
     "tool_change",
     "sensors",

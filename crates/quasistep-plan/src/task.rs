@@ -1,7 +1,7 @@
 //! Tasks: goals in turn, bounds on commands, costs.
 
 use crate::goal::{Goal, Target};
-use crate::grasp::GraspSettings;
+use crate::grasp::{GraspError, GraspSettings};
 use crate::reach::check_targets;
 use quasistep::{StepParams, System};
 
@@ -114,6 +114,13 @@ impl Task {
                 let name = system.command_names().swap_remove(k);
                 return Err(TaskError::Start { index: k, name, value, lower, upper });
             }
+        }
+        for (index, grasp) in self.grasps.iter().enumerate() {
+            let value = grasp.clearance;
+            let rule = "> 0 m";
+            let is_clear = (value > 0.0).then_some(());
+            let is_clear = is_clear.ok_or(GraspError::Number { what: "clearance", value, rule });
+            grasp.check(system).and(is_clear).map_err(|why| TaskError::Grasp { index, why })?;
         }
         check_targets(system, params, &self.goals)
     }

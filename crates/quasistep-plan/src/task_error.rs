@@ -1,5 +1,6 @@
 //! What is wrong with a task.
 
+use crate::grasp::GraspError;
 use quasistep::StepError;
 
 /// A task that cannot be planned.
@@ -97,6 +98,14 @@ pub enum TaskError {
         other: String,
         /// Depth, in m.
         by: f64,
+    },
+    /// A new grasp that cannot be sampled, or to which no path can lead.
+    #[error("grasp {index}: {why}")]
+    Grasp {
+        /// Index of the grasp.
+        index: usize,
+        /// What is wrong with it.
+        why: GraspError,
     },
     /// Distances at a pose cannot be computed.
     #[error("{0}")]

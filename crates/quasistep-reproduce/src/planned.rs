@@ -3,14 +3,14 @@
 
 #![allow(non_snake_case)] // monogram notation: X_WG
 
-use quasistep::{State, StepInput, StepParams};
+use quasistep::{State, StepInput, StepParams, System};
 use quasistep_plan::{
-    Average, Goal, JointTarget, Limits, LocalSettings, Planner, PoseTarget, SamplingSettings,
-    StateBound, Target, Task, check_plan,
+    Average, Goal, GraspSettings, JointTarget, Limits, LocalSettings, Planner, PoseTarget,
+    SamplingSettings, StateBound, Target, Task, check_plan,
 };
 pub use quasistep_plan::{Plan, PlanEnd, Progress, TaskError, Verdict};
 use quasistep_record::Recording;
-use quasistep_scene::{PlanSection, PlanTarget, PlannerKind, RunOptions, Scene};
+use quasistep_scene::{PlanGrasp, PlanSection, PlanTarget, PlannerKind, RunOptions, Scene};
 use quasistep_view::GoalPose;
 use quasistep_view::plot::{Axis, Figure, Line, Panel, Series};
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ const DIVISIONS: usize = 10;
 const PER_PANEL: usize = 10;
 
 /// The task that a section describes.
-pub fn task(section: &PlanSection) -> Task {
+pub fn task(system: &System, section: &PlanSection) -> Task {
     let target = |target: &PlanTarget| match *target {
         PlanTarget::Pose { frame, X_WG, counts, angle, distance } => {
             Target::Pose(PoseTarget { frame, X_WG, counts, angle, distance })
@@ -44,10 +44,17 @@ pub fn task(section: &PlanSection) -> Task {
             Target::Joint(JointTarget { coordinate, dof, value, tolerance })
         }
     };
+    let grasp = |own: &PlanGrasp| GraspSettings {
+        touches: own.touches.clone(),
+        moves: own.ranges.clone().unwrap_or_else(|| GraspSettings::of_commanded(system)),
+        distance: own.distance,
+        clearance: own.clearance,
+        reach: own.reach,
+    };
     let bound = |&(coordinate, dof, within): &_| StateBound { coordinate, dof, within };
     let goal = |targets: &Vec<PlanTarget>| Goal { targets: targets.iter().map(target).collect() };
     Task {
-        grasps: Vec::new(),
+        grasps: section.grasps.iter().map(grasp).collect(),
         goals: section.goals.iter().map(goal).collect(),
         commands: section.bounds.clone(),
         rates: section.rates.clone(),
@@ -74,13 +81,14 @@ pub fn goal_poses(section: &PlanSection) -> Vec<GoalPose> {
 ///
 /// The task makes no sense, [`TaskError`].
 pub fn check_task(scene: &Scene, section: &PlanSection) -> Result<(), TaskError> {
-    task(section).check(&scene.system, &command_at_start(scene), &scene.params)
+    task(&scene.system, section).check(&scene.system, &command_at_start(scene), &scene.params)
 }
 
 /// An error of a task with its place in the scene, `file:line: key`.
 pub fn placed(section: &PlanSection, error: &TaskError) -> String {
     let own = match (error, error.target()) {
         (_, Some([goal, target])) => section.places[goal][target].as_str(),
+        (TaskError::Grasp { index, .. }, None) => section.grasps[*index].place.as_str(),
         (TaskError::Start { index, .. }, None) => section.places_of_bounds[*index].as_str(),
         _ => "",
     };
@@ -136,7 +144,7 @@ pub fn run(
     let before = command_at_start(scene);
     let &PlanSection { steps, patience, attempts, time, .. } = section;
     let limits = Limits { steps, patience, attempts, time, divisions: DIVISIONS, threads };
-    let (task, start) = (task(section), State { time: 0.0, ..scene.start.clone() });
+    let (task, start) = (task(&scene.system, section), State { time: 0.0, ..scene.start.clone() });
     let plan = quasistep_plan::plan(
         &scene.system,
         &scene.params,
@@ -153,7 +161,7 @@ pub fn run(
 
 /// Checks a plan of a scene.
 pub fn check(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
-    let (task, before) = (task(section), command_at_start(scene));
+    let (task, before) = (task(&scene.system, section), command_at_start(scene));
     let params = StepParams { time_step: plan.time_step, ..scene.params.clone() };
     check_plan(&scene.system, &params, &scene.start, &plan.claim(&task, &before))
 }

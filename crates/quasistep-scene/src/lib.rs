@@ -80,7 +80,7 @@ pub use control::{ControlModel, ControlSection, ControlWeights};
 pub use facts::{Fact, FactResult, FactWatch};
 pub use load::load;
 pub use model_file::{FIRST_SCENE, first_scene_of_model, scene_of_model};
-pub use plan_section::{PlanSection, PlanTarget, PlannerKind};
+pub use plan_section::{PlanGrasp, PlanSection, PlanTarget, PlannerKind};
 pub use quasistep_formats::SceneError;
 pub use renew::renew;
 pub use run::{FirstStep, NearestPair, RunOptions, RunOutcome, RunStep};

@@ -16,6 +16,8 @@ pub struct PlanSection {
     pub goals: Vec<Vec<PlanTarget>>,
     /// Place of each target, `file:line: key`, for errors.
     pub places: Vec<Vec<String>>,
+    /// Grasps that plans may take anew.
+    pub grasps: Vec<PlanGrasp>,
     /// Planner.
     pub planner: PlannerKind,
     /// Number of steps of a horizon.
@@ -58,6 +60,23 @@ pub struct PlanSection {
     pub time: f64,
 }
 
+/// A grasp that plans may take anew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanGrasp {
+    /// Place of the grasp, `file:line: key`, for errors.
+    pub place: String,
+    /// Pairs of bodies that touch: a link and what it holds.
+    pub touches: Vec<[usize; 2]>,
+    /// Dofs that are drawn, and their ranges, in m or rad; all commanded joints if there is none.
+    pub ranges: Option<Vec<(usize, [f64; 2])>>,
+    /// Least distance of everything else, in m.
+    pub clearance: f64,
+    /// Largest distance of bodies that touch, in m.
+    pub distance: f64,
+    /// Largest distance at which shapes see one another, in m.
+    pub reach: f64,
+}
+
 /// Kind of planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlannerKind {
@@ -98,8 +117,9 @@ pub enum PlanTarget {
     },
 }
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "goals",
+    "grasps",
     "planner",
     "horizon",
     "kappa",
@@ -116,6 +136,7 @@ const KEYS: [&str; 15] = [
     "limits",
 ];
 const LIMITS: [&str; 4] = ["steps", "patience", "attempts", "time"];
+const GRASP: [&str; 6] = ["links", "bodies", "ranges", "clearance", "distance", "reach"];
 const TARGET: [&str; 9] =
     ["frame", "at", "pose", "counts", "angle", "distance", "joint", "value", "tolerance"];
 const COMPONENTS: [(&str, usize); 6] =
@@ -172,6 +193,14 @@ impl PlanSection {
             horizon: whole(map.get("horizon"), 1, 10)?,
             kappa: kappa(map.get("kappa"))?,
             region: positive("region", "m or rad", 0.05)?,
+            grasps: match map.get("grasps") {
+                Some(at) => at
+                    .list()?
+                    .iter()
+                    .map(|at| PlanGrasp::read(at, system))
+                    .collect::<Result<_, _>>()?,
+                None => Vec::new(),
+            },
             contact_region: map.get("contact_region").map_or(Ok(false), At::boolean)?,
             samples: whole(map.get("samples"), if local { 0 } else { 2 }, samples)?,
             rounds: whole(map.get("rounds"), 1, 2)?,
@@ -188,6 +217,39 @@ impl PlanSection {
             attempts: whole(of_limits("attempts"), 1, 30)?,
             time,
             planner,
+        })
+    }
+}
+
+impl PlanGrasp {
+    fn read(at: &At<'_>, system: &System) -> Result<Self, SceneError> {
+        let map = at.map(&GRASP)?;
+        let bodies = |key| {
+            let at = map.need(key)?;
+            let body = |at: &At<'_>| body_index(at, system.model());
+            if at.is_list() { at.list()?.iter().map(body).collect() } else { Ok(vec![body(at)?]) }
+        };
+        let (links, held): (Vec<usize>, Vec<usize>) = (bodies("links")?, bodies("bodies")?);
+        let n = links.len().max(held.len());
+        if [links.len(), held.len()].iter().any(|own| *own != n && *own != 1) {
+            let (a, b) = (links.len(), held.len());
+            return Err(at.error(format!(
+                "{a} links and {b} bodies were seen; give one body for all links, or one for each"
+            )));
+        }
+        let touches = (0..n).map(|k| [links[k % links.len()], held[k % held.len()]]).collect();
+        let range = |(name, at): (&str, At<'_>)| {
+            Ok((coordinate(name, &at, system)?.1, at.array::<2>("m or rad")?))
+        };
+        let ranges = map.get("ranges").map(|at| at.entries()?.into_iter().map(range).collect());
+        let length = |key, default| map.get(key).map_or(Ok(default), |at| at.positive("m"));
+        Ok(Self {
+            place: place(at),
+            touches,
+            ranges: ranges.transpose()?,
+            clearance: length("clearance", 0.003)?,
+            distance: length("distance", 1e-4)?,
+            reach: length("reach", 1.0)?,
         })
     }
 }

@@ -6,6 +6,7 @@ mod grasps;
 mod joint_paths;
 mod judge;
 mod plans;
+mod regrasps;
 
 use quasistep::{State, System};
 use quasistep_math::{Pose, Quat, Vec3};
