@@ -329,7 +329,7 @@ fn print_model_errors(scene: &Scene, tally: &Tally) {
             n => format!(" and {} by less", counted(n, "other body", "other bodies")),
         };
         say!(
-            "  drag slows `{}` by up to {:.2} of its weight{others}; a longer step.relaxation drags less",
+            "  drag slows `{}` by up to {:.2} of its weight{others}; a longer step.relaxation drags less (quasistep explain drag)",
             name(most.body),
             most.share
         );
