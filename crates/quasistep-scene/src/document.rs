@@ -77,3 +77,24 @@ pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
     };
     Ok(Pose::new(rotation, translation.into()))
 }
+
+/// A pose as scenes have it, in m and rad, to a tenth of a millimetre and of a milliradian.
+pub(crate) fn pose_in_words(X: &Pose) -> String {
+    // adding 0 makes a rounded -0 a 0
+    let round = |x: f64| (1e4 * x).round() * 1e-4 + 0.0;
+    let three = |v: [f64; 3]| {
+        let [x, y, z] = v.map(|x| short(round(x)));
+        format!("[{x}, {y}, {z}]")
+    };
+    let xyz = three(X.translation.to_array());
+    let rpy = X.rotation.to_rpy();
+    if rpy.iter().all(|angle| round(*angle) == 0.0) {
+        return format!("{{xyz: {xyz}}}");
+    }
+    format!("{{xyz: {xyz}, rpy: {}}}", three(rpy))
+}
+
+/// Rounds to four significant digits.
+pub(crate) fn short(x: f64) -> f64 {
+    format!("{x:.3e}").parse().unwrap_or(x)
+}
