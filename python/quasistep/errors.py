@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _core
+
 if TYPE_CHECKING:
     from .control_run import ControlRun
     from .run import Run
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
 class QuasistepError(Exception):
     """Base of all errors of this package.
 
-    Details are attributes, by name; an error travels between processes with them.
+    Details are attributes, by name; an error travels between processes with them. A note below the error says how to read
+    what it means: ``quasistep explain NAME``.
 
     Examples
     --------
@@ -23,6 +26,10 @@ class QuasistepError(Exception):
     def __init__(self, sentence: str, **details: Any) -> None:
         super().__init__(sentence)
         self._details = details
+        help = _core.help(sentence, type(self).__name__)
+        if help is not None:
+            # what add_note does, from Python 3.11 on
+            self.__notes__ = [help]
         for name, value in details.items():
             setattr(self, name, value)
 

@@ -99,7 +99,7 @@ class Motion:
         --------
         >>> motion = qs.Motion.read(system, "push.csv")  # doctest: +SKIP
         """
-        if os.path.isdir(path):
+        if os.path.isfile(os.path.join(path, "recording.qsr")):
             run = read_run(path)
             for mine, theirs, what in [
                 (system.coordinates, run.coordinates, "coordinates"),

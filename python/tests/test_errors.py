@@ -149,3 +149,16 @@ def test_times_and_rates_that_are_no_numbers_are_named(push):
     v[2] = np.nan
     with pytest.raises(qs.InputError, match=r"v\[2\]: NaN"):
         push.integrate(push.q0, v, 0.1)
+
+
+def test_a_note_says_how_to_read_what_an_error_means():
+    for call, name in [
+        (lambda: qs.loads("models: {a: {mas: 1}}"), "unknown-key"),
+        (lambda: qs.load("scenes/pinch.yml").step([0.0]), "argument"),
+        (lambda: qs.load("scenes/pinch.yml", set={"step.integration": "midpoint"}).derivatives(), "derivative"),
+    ]:
+        with pytest.raises(qs.QuasistepError) as caught:
+            call()
+        for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+            assert error.__notes__ == [f"help: quasistep explain {name}"]
+            assert name not in str(error).split()

@@ -76,7 +76,7 @@ def test_a_model_of_one_body_is_its_body(push):
     with pytest.raises(KeyError, match="no name `boks`"):
         run.contacts_of("boks", "table")
     # and so are those of one step, also where its report has been elsewhere
-    _, report = push.step()
+    _, report = push.step(push.q0)
     for told in (report, pickle.loads(pickle.dumps(report))):
         of_box, under = told.contacts_of("box"), told.contacts_of("box", "table")
         box = push.bodies.index("box")
@@ -96,7 +96,7 @@ def test_a_text_with_relative_files_takes_changes(tmp_path, monkeypatch):
 models:
   a: {mass: 1, shape: {mesh: {file: m.obj}}}
   f: {joint: {slide: x, axis: [1, 0, 0], role: prescribed}, pose: {xyz: [5, 0, 0]}, shape: {sphere: {radius: 0.1}}}
-commands: [{joint: f.x, csv: {file: t.csv, t: t, column: x}}]
+commands: [{joint: f.x, csv: {file: t.csv, t: t, columns: [x]}}]
 """)
     # its paths start where it was made, wherever the program goes from there
     (tmp_path / "elsewhere").mkdir()

@@ -3,7 +3,7 @@
 
 use crate::cost::measured;
 use crate::python;
-use crate::task::{Failure, NPM, PYTHON, cargo, command, metadata, root};
+use crate::task::{Failure, NPM, PYTHON, Step, cargo, command, metadata, root};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -61,6 +61,9 @@ pub fn release(arguments: &[String]) -> Result<(), Failure> {
     let host = host()?;
     let targets = if targets.is_empty() { vec![host.as_str()] } else { targets };
     for target in targets {
+        if let Err(error) = command("rustup", &["target", "add", target]).output() {
+            eprintln!("warning: {error}; {target} must be installed already");
+        }
         build_wheel(target, &bundle, &pypi)?;
         let archive = build_archive(target, &bundle, &page)?;
         if target == host {
@@ -101,25 +104,19 @@ fn upload(pypi: &Path) -> Result<(), Failure> {
 
 /// Builds the command for a target, and puts it with README and licences into an archive.
 fn build_archive(target: &str, bundle: &Path, folder: &Path) -> Result<PathBuf, Failure> {
-    let parts = empty("target/release-parts")?;
-    let manifest = ["-b", "bin", "-m", "crates/quasistep-cli/Cargo.toml"];
-    // maturin links as for a wheel, against an old glibc
-    build(target, bundle, &parts, &manifest, &format!("command for {target}"))?;
-    let wheel = wheel_of(&parts)?.display().to_string();
-    command(PYTHON, &["-m", "zipfile", "-e", &wheel, &parts.display().to_string()]).output()?;
+    // as a wheel's, its program links against an old glibc
+    let is_linux = target.contains("linux");
+    let (build, glibc) = if is_linux { ("zigbuild", ".2.17") } else { ("build", "") };
+    let triple = format!("{target}{glibc}");
+    let arguments = [build, "--release", "--locked", "-p", "quasistep-cli", "--target", &triple];
+    with_tools(cargo(&arguments))?
+        .env("QUASISTEP_VIEWER_BUNDLE", bundle)
+        .run(&format!("command for {target}"))?;
     let name = format!("quasistep-{}-{target}", env!("CARGO_PKG_VERSION"));
     let program = if target.contains("windows") { "quasistep.exe" } else { "quasistep" };
-    let data = format!("quasistep_cli-{}.data/scripts/{program}", env!("CARGO_PKG_VERSION"));
+    let (parts, built) = (empty("target/release-parts")?, target_folder()?);
     let inside = parts.join(&name);
-    copy_file(&parts.join(data), &inside.join(program))?;
-    // the wheel's file is a program only once it is installed
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let all = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(inside.join(program), all)
-            .map_err(|e| Failure::new(format!("{name}: {e}")))?;
-    }
+    copy_file(&built.join(target).join("release").join(program), &inside.join(program))?;
     for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         copy_file(&root().join(file), &inside.join(file))?;
     }
@@ -224,7 +221,19 @@ fn readme_example() -> Result<String, Failure> {
 
 /// Builds a wheel for a target.
 fn build_wheel(target: &str, bundle: &Path, folder: &Path) -> Result<(), Failure> {
-    build(target, bundle, folder, &[], &format!("wheel for {target}"))?;
+    let to = folder.display().to_string();
+    let mut arguments = vec!["build", "--release", "--locked", "-o", &to];
+    // for this machine, reuse the artefacts of `cargo build --release`
+    if target != host()? {
+        arguments.extend(["--target", target]);
+    }
+    if target.contains("linux") {
+        // zig links against an old glibc, for both architectures
+        arguments.push("--zig");
+    }
+    maturin(&arguments)?
+        .env("QUASISTEP_VIEWER_BUNDLE", bundle)
+        .run(&format!("wheel for {target}"))?;
     for file in files(folder)? {
         let size = size(&file)?;
         if size > LARGEST_WHEEL {
@@ -235,43 +244,30 @@ fn build_wheel(target: &str, bundle: &Path, folder: &Path) -> Result<(), Failure
     Ok(())
 }
 
-/// Runs `maturin build` for a target.
-fn build(
-    target: &str,
-    bundle: &Path,
-    folder: &Path,
-    more: &[&str],
-    title: &str,
-) -> Result<(), Failure> {
-    let to = folder.display().to_string();
-    let mut arguments = vec!["build", "--release", "--locked", "-o", &to];
-    arguments.extend(more);
-    // for this machine, reuse the artefacts of `cargo build --release`
-    if target != host()? {
-        if let Err(error) = command("rustup", &["target", "add", target]).output() {
-            eprintln!("warning: {error}; {target} must be installed already");
-        }
-        arguments.extend(["--target", target]);
-    }
-    if target.contains("linux") {
-        // zig links against an old glibc, for both architectures
-        arguments.push("--zig");
-    }
-    maturin(&arguments)?.env("QUASISTEP_VIEWER_BUNDLE", bundle).run(title)
+/// A step that runs `maturin`, with the tools that it needs.
+fn maturin(arguments: &[&str]) -> Result<Step, Failure> {
+    let mut all = vec!["-m", "maturin"];
+    all.extend(arguments);
+    with_tools(command(&python::environment()?, &all))
 }
 
-/// A step that runs `maturin` from the environment under target/, which contains the linker.
-fn maturin(arguments: &[&str]) -> Result<crate::task::Step, Failure> {
+/// A step with the tools of the environment under target/ on its path: maturin, zig as a linker, and
+/// cargo's command for it.
+fn with_tools(step: Step) -> Result<Step, Failure> {
     let python = python::environment()?;
-    let tools = ["-m", "pip", "install", "-q", "maturin>=1.16,<2", "ziglang"];
+    let tools = ["-m", "pip", "install", "-q", "maturin>=1.16,<2", "ziglang", "cargo-zigbuild"];
     command(&python, &tools).output()?;
     let folder = Path::new(&python).parent().map(Path::to_path_buf).unwrap_or_default();
     let mut path = vec![folder];
     path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let path = std::env::join_paths(path).map_err(|e| Failure::new(e.to_string()))?;
-    let mut all = vec!["-m", "maturin"];
-    all.extend(arguments);
-    Ok(command(&python, &all).env("PATH", path))
+    Ok(step.env("PATH", path))
+}
+
+/// Folder of what cargo builds.
+fn target_folder() -> Result<PathBuf, Failure> {
+    let metadata = metadata(&["--no-deps"])?;
+    Ok(PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")))
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {

@@ -27,6 +27,7 @@ pub fn check(arguments: &CheckArgs, quiet: bool) -> Result<(), Failure> {
     for warning in &blocked {
         tell!("warning: {warning}");
     }
+    say::help(blocked.iter().map(String::as_str));
 
     // try the first step: is its program well posed at the start?
     let first = scene.first_step().map_err(|e| {

@@ -13,6 +13,7 @@ mod say;
 mod check;
 mod clock;
 mod convert;
+mod explain;
 mod failure;
 mod interrupt;
 mod mpc;
@@ -156,6 +157,17 @@ Examples:
   quasistep sample scenes/models/clouds/rabbit.yml rabbit --points 992 -o rabbit.ply
   quasistep sample scenes/planar_push.yml box")]
     Sample(SampleArgs),
+    /// Say what a message means and what helps, by the short name at its end
+    #[command(after_help = "\
+Examples:
+  quasistep explain
+  quasistep explain crushed
+  quasistep explain unknown-key limits")]
+    Explain {
+        /// Short names; without one all names are listed
+        #[arg(value_parser = clap::builder::PossibleValuesParser::new(explain::names()), hide_possible_values = true)]
+        names: Vec<String>,
+    },
     /// Print what a shell needs to complete this command's words
     #[command(after_help = "\
 Examples:
@@ -365,6 +377,12 @@ struct SampleArgs {
     yes: bool,
 }
 
+/// How to read what a message means: `help: quasistep explain NAME`, if there is an entry for it or
+/// for this class of Python.
+pub fn help(message: &str, class: &str) -> Option<String> {
+    explain::help(std::iter::once(message), Some(class))
+}
+
 /// Runs the command with these arguments, of which the first is its name; returns its exit code.
 pub fn execute<S: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = S>) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
@@ -391,6 +409,10 @@ pub fn execute<S: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = S>
         Command::Plan(arguments) => plan::plan(arguments, cli.quiet),
         Command::CheckPlan(arguments) => plan::check_plan(arguments, cli.quiet),
         Command::Sample(arguments) => sample::sample(arguments, cli.quiet),
+        Command::Explain { names } => {
+            explain::explain(names);
+            Ok(())
+        }
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "quasistep", &mut text);
@@ -402,7 +424,9 @@ pub fn execute<S: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = S>
     match result.and(printed) {
         Ok(()) => 0,
         Err(failure) => {
-            tell!("{failure}");
+            let message = failure.to_string();
+            tell!("{message}");
+            say::help(std::iter::once(message.as_str()));
             failure.exit_code()
         }
     }

@@ -1,6 +1,7 @@
 //! The files of a run: recording, tables, plots and page.
 
 use crate::failure::Failure;
+use crate::say;
 use crate::stream::Stream;
 use crate::wait::Wait;
 use clap::Args;
@@ -96,10 +97,10 @@ impl Output {
         }
         // a build without npm has no page; the run itself is complete
         if !quasistep_view::has_page() {
-            tell!(
-                "warning: no page was written: install npm, build again, then `quasistep view {}`",
-                dir.display()
-            );
+            let dir = dir.display();
+            say::warnings(&[format!(
+                "no page was written: install npm, build again, then `quasistep view {dir}`"
+            )]);
             return Ok(false);
         }
         write_page_with_goals(recording, goals, &place.join("view.html"), quiet)?;

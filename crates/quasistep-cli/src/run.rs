@@ -109,9 +109,11 @@ fn introduce(scene: &Scene) {
         say!("  cloud {cloud}");
     }
     say::warnings(&scene.warnings);
-    for line in overlaps_in_words(&scene.pairs_at_start().unwrap_or_default()) {
+    let overlaps = overlaps_in_words(&scene.pairs_at_start().unwrap_or_default());
+    for line in &overlaps {
         tell!("warning: {line}; it recovers at up to {} m/s", scene.params.max_recovery_speed);
     }
+    say::help(overlaps.iter().map(String::as_str));
 }
 
 /// Results of a run, without its frames.
@@ -327,7 +329,7 @@ fn print_model_errors(scene: &Scene, tally: &Tally) {
             n => format!(" and {} by less", counted(n, "other body", "other bodies")),
         };
         say!(
-            "  drag slows `{}` by up to {:.2} of its weight{others}; a longer step.relaxation drags less",
+            "  drag slows `{}` by up to {:.2} of its weight{others}; a longer step.relaxation drags less (quasistep explain drag)",
             name(most.body),
             most.share
         );

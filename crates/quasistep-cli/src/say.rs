@@ -62,7 +62,7 @@ pub fn warnings(all: &[String]) {
         for warning in all {
             tell!("warning: {warning}");
         }
-        return;
+        return help(all.iter().map(String::as_str));
     }
     let mut kinds: Vec<(String, &str, usize)> = Vec::new();
     for warning in all {
@@ -77,6 +77,14 @@ pub fn warnings(all: &[String]) {
             0 => tell!("warning: {warning}"),
             _ => tell!("warning: {warning} (and {more} more like it; -v prints all)"),
         }
+    }
+    help(all.iter().map(String::as_str));
+}
+
+/// Prints how to read what messages mean, where there are entries for them.
+pub fn help<'m>(messages: impl Iterator<Item = &'m str>) {
+    if let Some(help) = crate::explain::help(messages, None) {
+        tell!("{help}");
     }
 }
 

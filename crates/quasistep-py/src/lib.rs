@@ -34,6 +34,13 @@ fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| quasistep_cli::execute(arguments))
 }
 
+/// How to read what the message of an exception of this class means, if there is an entry for it.
+#[pyfunction]
+#[pyo3(signature = (message, class_, /))]
+fn help(message: &str, class_: &str) -> Option<String> {
+    quasistep_cli::help(message, class_)
+}
+
 #[pymodule(gil_used = false)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::Mpc>()?;
@@ -45,6 +52,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<run::Recording>()?;
     m.add_class::<system::System>()?;
     m.add_function(wrap_pyfunction!(command, m)?)?;
+    m.add_function(wrap_pyfunction!(help, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::mcap_rows, m)?)?;
     m.add_function(wrap_pyfunction!(batch::batch, m)?)?;

@@ -256,7 +256,8 @@ impl StepReport {
     ///
     /// Examples
     /// --------
-    /// >>> _, report = qs.load("scenes/pinch.yml").step()
+    /// >>> system = qs.load("scenes/pinch.yml")
+    /// >>> _, report = system.step(system.q0)
     /// >>> len(report.contacts_of("held")), len(report.contacts_of("left", "held"))
     /// (8, 4)
     #[pyo3(signature = (a, b="*"))]

@@ -77,3 +77,26 @@ pub(crate) fn pose(at: &At<'_>) -> Result<Pose, SceneError> {
     };
     Ok(Pose::new(rotation, translation.into()))
 }
+
+/// A pose as scenes have it, in m and rad, to five digits of its largest length and to a tenth of a
+/// milliradian.
+pub(crate) fn pose_in_words(X: &Pose) -> String {
+    // adding 0 makes a rounded -0 a 0
+    let round = |x: f64, step: f64| short((x / step).round() * step) + 0.0;
+    let three = |v: [f64; 3], step: f64| {
+        let [x, y, z] = v.map(|x| round(x, step));
+        format!("[{x}, {y}, {z}]")
+    };
+    let largest = X.translation.max_abs();
+    let step = if largest > 0.0 { 10_f64.powf(largest.log10().floor() - 4.0) } else { 1.0 };
+    let (xyz, rpy) = (three(X.translation.to_array(), step), X.rotation.to_rpy());
+    if rpy.iter().all(|angle| round(*angle, 1e-4) == 0.0) {
+        return format!("{{xyz: {xyz}}}");
+    }
+    format!("{{xyz: {xyz}, rpy: {}}}", three(rpy, 1e-4))
+}
+
+/// Rounds to four significant digits.
+pub(crate) fn short(x: f64) -> f64 {
+    format!("{x:.3e}").parse().unwrap_or(x)
+}

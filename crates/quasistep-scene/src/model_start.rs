@@ -1,9 +1,8 @@
 //! `start` of a whole model: a posture that its files name, and the pose of one of its frames.
 
-use crate::document::{At, Map, pose};
+use crate::document::{At, Map, pose, pose_in_words};
 use crate::frame_commands::{driven_joints, target};
 use crate::names::body_of;
-use crate::outline::pose_in_words;
 use quasistep::{IkError, IkSettings, System};
 use quasistep_formats::description::Description;
 use quasistep_formats::files::is_file;

@@ -1,9 +1,9 @@
 //! Outline of a scene: its models, link by link.
 
+use crate::document::{pose_in_words, short};
 use crate::scene::Scene;
 use quasistep::{Geom, Role};
 use quasistep_geometry::Shape;
-use quasistep_math::Pose;
 use quasistep_model::{JointKind, WORLD};
 use std::fmt::Write as _;
 
@@ -111,25 +111,4 @@ fn shape(shape: &Shape) -> String {
         Shape::Cloud(cloud) => format!("cloud of {} points", cloud.points().len()),
         _ => "shape".to_owned(),
     }
-}
-
-/// A pose as scenes have it, in m and rad, to a tenth of a millimetre and of a milliradian.
-pub(crate) fn pose_in_words(X: &Pose) -> String {
-    // adding 0 makes a rounded -0 a 0
-    let round = |x: f64| (1e4 * x).round() * 1e-4 + 0.0;
-    let three = |v: [f64; 3]| {
-        let [x, y, z] = v.map(|x| short(round(x)));
-        format!("[{x}, {y}, {z}]")
-    };
-    let xyz = three(X.translation.to_array());
-    let rpy = X.rotation.to_rpy();
-    if rpy.iter().all(|angle| round(*angle) == 0.0) {
-        return format!("{{xyz: {xyz}}}");
-    }
-    format!("{{xyz: {xyz}, rpy: {}}}", three(rpy))
-}
-
-/// Rounds to four significant digits.
-fn short(x: f64) -> f64 {
-    format!("{x:.3e}").parse().unwrap_or(x)
 }

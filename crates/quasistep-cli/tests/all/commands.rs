@@ -1,6 +1,6 @@
 //! The commands as a user runs them: messages, files, exit codes.
 
-use crate::common::{Folder, ends, quasistep, root};
+use crate::common::{Folder, ends, messages, quasistep, root};
 use quasistep_record::{Finish, MotionUniqueness, Recording};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -96,7 +96,7 @@ fn mistakes_write_nothing() {
         let (said, errors) = ends(&quasistep(&arguments), 2);
         assert!(said.is_empty(), "{said}");
         assert!(errors.starts_with("error: ") && errors.contains(words), "{errors}");
-        assert_eq!(errors.lines().count(), 1, "{errors}");
+        assert_eq!(messages(&errors).len(), 1, "{errors}");
         assert!(!out.0.exists(), "something was written");
     }
     let (_, errors) = ends(&quasistep(&["view", out.text()]), 2);
@@ -268,7 +268,7 @@ facts:
 ";
     std::fs::write(&file, text).unwrap();
     let (_, errors) = ends(&quasistep(&["check", file.to_str().unwrap()]), 2);
-    let lines: Vec<&str> = errors.lines().collect();
+    let lines = messages(&errors);
     let told = [
         ":3: models.a.shape.sphere.rdius: unknown key",
         ":1: step.sise: unknown key",
@@ -289,7 +289,7 @@ facts:
                 coordinate: a.x, value: 0, tolerance: 1}\n";
     std::fs::write(&file, text).unwrap();
     let (_, errors) = ends(&quasistep(&["check", file.to_str().unwrap()]), 2);
-    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert_eq!(messages(&errors).len(), 1, "{errors}");
 }
 
 #[test]
@@ -534,6 +534,23 @@ fn a_tree_has_poses() {
     assert!(held.contains(", at {xyz: ["), "{held}");
 }
 
+/// A message ends with how to read what it means, and that is an entry of the page.
+#[test]
+fn messages_lead_to_their_entries() {
+    let wrong = ["check", "scenes/pinch.yml", "--set", "step.sise=1"];
+    let (_, errors) = ends(&quasistep(&wrong), 2);
+    assert_eq!(errors.lines().last(), Some("help: quasistep explain unknown-key"));
+    let (said, _) = ends(&quasistep(&["explain", "unknown-key", "limits"]), 0);
+    for words in ["unknown-key: \"unknown key", "limits: \"starts at"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert!(!said.contains("](") && !said.contains("<!--"), "{said}");
+    let (said, _) = ends(&quasistep(&["explain"]), 0);
+    assert!(said.contains("  crushed\n") && said.contains("  no-page\n"), "{said}");
+    let (_, errors) = ends(&quasistep(&["explain", "unknown-kee"]), 2);
+    assert!(errors.contains("'unknown-key'"), "{errors}");
+}
+
 /// Warnings that differ in names and numbers alone are one line; -v prints all.
 #[test]
 fn warnings_of_one_kind_are_one_line() {
@@ -557,13 +574,13 @@ fn warnings_of_one_kind_are_one_line() {
     std::fs::write(&scene, "models:\n  one: {urdf: r.urdf}\n  two: {urdf: r.urdf}\n").unwrap();
     let check = ["check", scene.to_str().unwrap()];
     let (_, errors) = ends(&quasistep(&check), 0);
-    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert_eq!(messages(&errors).len(), 1, "{errors}");
     assert!(
         errors.contains("r.urdf:2: link `a`") && errors.contains("(and 5 more like it; -v"),
         "{errors}"
     );
     let (_, errors) = ends(&quasistep(&[&check[..], &["-v"]].concat()), 0);
-    assert_eq!(errors.lines().count(), 6, "{errors}");
+    assert_eq!(messages(&errors).len(), 6, "{errors}");
     assert!(!errors.contains("more like it"), "{errors}");
 }
 

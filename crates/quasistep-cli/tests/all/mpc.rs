@@ -1,6 +1,6 @@
 //! `quasistep mpc` as a user runs it, against the exact closed loops of MpcNote.
 
-use crate::common::{Folder, ends, quasistep, root};
+use crate::common::{Folder, ends, messages, quasistep, root};
 
 /// A CSV file of numbers, accessed by column name.
 struct Table {
@@ -120,7 +120,7 @@ fn mistakes_write_nothing() {
         let run = ["mpc", &scene, "--set", change, "-o", out.text(), "--quiet"];
         let (_, errors) = ends(&quasistep(&run), 2);
         assert!(errors.starts_with("error: ") && errors.contains(words), "{errors}");
-        assert_eq!(errors.lines().count(), 1, "{errors}");
+        assert_eq!(messages(&errors).len(), 1, "{errors}");
         assert!(!out.0.exists(), "something was written");
     }
 }

@@ -257,6 +257,10 @@ fn the_outline_has_poses_to_start_from() {
     for (a, b) in again.start.q.iter().zip(&scene.start.q) {
         assert!((a - b).abs() < 2e-3, "{:?}", again.start.q);
     }
+    // small robots have as many digits
+    let small = crate::starts::folder(1e-3);
+    let small = crate::starts::scene(&small, "start: {posture: home}", "").unwrap().outline();
+    assert!(small.contains("at {xyz: [0.001092, 0.0002789, 0.001576], rpy"), "{small}");
 }
 
 /// The first scene of a robot starts in a posture of its SRDF file, stands on a floor that only the

@@ -51,3 +51,12 @@ pub fn ends(output: &Output, code: i32) -> (String, String) {
     assert_eq!(output.status.code(), Some(code), "{said}\n{errors}");
     (said, errors)
 }
+
+/// The lines of messages, without the last one that says how to read what they mean.
+#[track_caller]
+pub fn messages(errors: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = errors.lines().collect();
+    lines.pop_if(|line| line.starts_with("help: quasistep explain "));
+    assert!(!lines.iter().any(|line| line.starts_with("help: ")), "{errors}");
+    lines
+}
