@@ -74,6 +74,14 @@ pub fn strips(
     encode(&all, whole[0], whole[1]).map_err(|e| ViewError::Png(e.to_string()))
 }
 
+/// Checks the size of a picture, in px.
+fn check_size([width, height]: [u32; 2]) -> Result<(), ViewError> {
+    if [width, height].iter().all(|side| (1..=8192).contains(side)) {
+        return Ok(());
+    }
+    Err(ViewError::Size { width, height })
+}
+
 fn pixels(
     recording: &Recording,
     frame: usize,
@@ -81,14 +89,13 @@ fn pixels(
     [width, height]: [u32; 2],
     options: &StillOptions,
 ) -> Result<Vec<u8>, ViewError> {
-    if !(1..=8192).contains(&width) || !(1..=8192).contains(&height) {
-        return Err(ViewError::Size { width, height });
-    }
+    check_size([width, height])?;
     if frame >= recording.frames.len() {
         return Err(ViewError::Frame { got: frame, n_frames: recording.frames.len() });
     }
     recording.check().map_err(ViewError::Recording)?;
-    Ok(draw::picture(recording, frame, camera, [width as usize, height as usize], options))
+    let whole = draw::Whole::new(recording, options);
+    Ok(draw::picture(&whole, frame, camera, [width as usize, height as usize]))
 }
 
 fn encode(rgb: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {
