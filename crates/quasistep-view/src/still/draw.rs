@@ -3,6 +3,7 @@
 use super::mesh::{Triangle, arc, arrow, triangles};
 use super::options::{Camera, StillOptions};
 use super::raster::{Sample, View};
+use crate::ViewError;
 use crate::bounds::{Bounds, bounds};
 use crate::receiver::Receivers;
 use quasistep_math::{Pose, Quat, Vec3};
@@ -35,6 +36,14 @@ struct World {
     planes: Vec<Plane>,
     overlay: Vec<(Vec<Triangle>, Vec3)>,
     fit: Bounds,
+}
+
+/// Checks the size of a picture, in px.
+pub(super) fn check_size([width, height]: [u32; 2]) -> Result<(), ViewError> {
+    if [width, height].iter().all(|side| (1..=8192).contains(side)) {
+        return Ok(());
+    }
+    Err(ViewError::Size { width, height })
 }
 
 /// What all pictures of a recording share.

@@ -11,6 +11,7 @@ mod raster;
 mod video;
 
 use crate::ViewError;
+use draw::check_size;
 pub use options::{Camera, StillOptions};
 use quasistep_record::Recording;
 pub use video::{Video, write_gif};
@@ -72,14 +73,6 @@ pub fn strips(
         }
     }
     encode(&all, whole[0], whole[1]).map_err(|e| ViewError::Png(e.to_string()))
-}
-
-/// Checks the size of a picture, in px.
-fn check_size([width, height]: [u32; 2]) -> Result<(), ViewError> {
-    if [width, height].iter().all(|side| (1..=8192).contains(side)) {
-        return Ok(());
-    }
-    Err(ViewError::Size { width, height })
 }
 
 fn pixels(

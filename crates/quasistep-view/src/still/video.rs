@@ -1,7 +1,7 @@
 //! A run as a moving picture, drawn in software.
 
-use super::draw::{Whole, picture};
-use super::{Camera, StillOptions, check_size};
+use super::draw::{Whole, check_size, picture};
+use super::options::{Camera, StillOptions};
 use crate::ViewError;
 use color_quant::NeuQuant;
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
