@@ -88,7 +88,7 @@ class Pictured:
 
         page = html.escape(self.recording.page(), quote=True)
         style = "width:100%;height:600px;border:0"
-        return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts"></iframe>'
+        return f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts allow-downloads"></iframe>'
 
 
     def still(

@@ -11,9 +11,11 @@ export class Contacts {
     this.run = run;
     // many dots bury what they lie on
     this.size = 0.011 * scene.size * Math.min(1, Math.max(0.4, Math.sqrt(60 / Math.max(1, run.maxContacts))));
-    this.largestSpin = run.largestSpin();
-    this.spinScale = this.largestSpin > 0 ? 0.1 * scene.size / Math.sqrt(this.largestSpin) : 0;
     const forces = run.pairForces(), counts = forces.filter((force) => force > 1e-3 * forces.at(-1));
+    const spin = run.largestSpin();
+    // less is rounding
+    this.largestSpin = spin > 1e-9 * scene.size * (forces.at(-1) ?? 0) ? spin : 0;
+    this.spinScale = this.largestSpin > 0 ? 0.1 * scene.size / Math.sqrt(this.largestSpin) : 0;
     [this.least, this.most] = counts.length ? [counts[0], counts.at(-1)] : [0, 0];
     // with lengths in proportion, some pairs would show no arrow beside others
     this.log = this.least < 0.15 * this.most;

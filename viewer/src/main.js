@@ -362,11 +362,12 @@ function frame(now) {
   const elapsed = Math.min(wasHidden ? 0.1 : 1, Math.max(0, (now - last) / 1000));
   wasHidden = document.hidden;
   last = now;
+  // the last picture of a video has been drawn
+  if (video && time >= run.end) cut();
   if (playing) {
     let next = time + elapsed * Number($("speed").value);
     if (next >= run.end && video) {
       next = run.end;
-      cut();
     } else if (next >= run.end) {
       if ($("loop").checked) next = run.begin; else { setPlaying(false); next = run.end; }
     }

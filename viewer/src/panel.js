@@ -2,7 +2,7 @@
 
 import { Pad } from "./pad.js";
 import { Plot, PALETTE } from "./plot.js";
-import { allSeries, firstChoice, GROUPS } from "./series.js";
+import { allSeries, firstChoice, groupsOf } from "./series.js";
 
 export class Panel {
   constructor(run, onScrub) {
@@ -23,7 +23,7 @@ export class Panel {
   #chooser() {
     const root = document.getElementById("series");
     this.rows = [];
-    for (const group of GROUPS) {
+    for (const group of groupsOf(this.run)) {
       const members = this.list.filter((s) => s.group === group.id);
       if (!members.length) continue;
       const heading = document.createElement("h3");
@@ -65,11 +65,12 @@ export class Panel {
   #rebuild() {
     this.root.replaceChildren();
     this.plots = [];
-    for (const group of GROUPS) {
+    for (const group of groupsOf(this.run)) {
       const members = this.list.filter((s) => s.group === group.id && this.chosen.has(s.id));
       if (!members.length) continue;
       members.forEach((s, i) => { s.color = PALETTE[i % PALETTE.length]; });
-      const dashed = members.some((s) => s.command) ? ", commands dashed" : "";
+      const wanted = members.find((s) => s.command);
+      const dashed = wanted ? `, ${wanted.dashed ?? "commands"} dashed` : "";
       const plot = new Plot(this.root, group.title + dashed, this.run, this.onScrub, (s) => this.#choose(s, false));
       plot.set(members);
       this.plots.push(plot);

@@ -23,7 +23,7 @@ export class Scene {
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.radius = run.fit.radius;
     // of marks: dots, arrows, axes; seen in both views
-    this.size = Math.max(run.action.radius, 0.85 * run.fit.radius);
+    this.size = Math.min(run.fit.radius, 1.25 * run.action.radius);
     this.insets = { left: 0, right: 0, top: 0, bottom: 0 };
     this.selected = this.lit = this.pinned = -1;
     this.center = new THREE.Vector3(...run.fit.center);

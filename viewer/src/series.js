@@ -1,7 +1,7 @@
 // What can be plotted: every coordinate with its command, every effort, every sensor, every pair's normal force.
 
 // the page asks for one unit an axis
-export const GROUPS = [
+const GROUPS = [
   { id: "position", title: "Positions (m)" },
   { id: "orientation", title: "Orientations (unit quaternions)" },
   { id: "joint-m", title: "Joints (m)" },
@@ -20,6 +20,9 @@ export const GROUPS = [
   { id: "count", title: "Contacts" },
   { id: "size", title: "Step sizes (s)" },
 ];
+
+// those of a run: what was wanted of it comes first
+export const groupsOf = (run) => [...new Set(run.curves.map((c) => c.title))].map((title) => ({ id: title, title })).concat(GROUPS);
 
 // roles of bodies, as the recording has them
 const DRIVEN = 1, FREE = 2;
@@ -104,6 +107,19 @@ export function allSeries(run) {
   }
   // nothing is known of forces before the first step
   for (const s of list) if (["force", "spin", "count", "overlap"].includes(s.group)) s.values[0] = NaN;
+  // what somebody wanted of the run, and how far it came
+  for (const curve of run.curves) {
+    const held = (values) => {
+      const out = new Float64Array(run.nFrames).fill(NaN);
+      for (let k = 0, i = -1; k < run.nFrames; k++) {
+        while (i + 1 < curve.t.length && curve.t[i + 1] <= run.t[k] + 1e-9 * run.timeStep) i += 1;
+        if (i >= 0) out[k] = values[i];
+      }
+      return out;
+    };
+    const [dashed, beside] = curve.beside ?? [];
+    list.push({ id: `curve:${curve.title}:${curve.name}`, group: curve.title, name: curve.name, values: held(curve.values), command: beside ? held(beside) : null, dashed });
+  }
   const sizes = Float64Array.from(run.t, (t, k) => t - run.t[k - 1]);
   // frames of a thinned run are not its steps
   if (!run.thinned && sizes.slice(1, -1).some((h) => Math.abs(h - sizes[1]) > 1e-9 * sizes[1])) {
@@ -123,6 +139,7 @@ export function firstChoice(list, run) {
   // less than a nanometre is rounding, no motion
   const spread = (s) => s.high - s.low > 1e-9 * Math.max(1, Math.abs(s.high), Math.abs(s.low)) ? s.high - s.low : 0;
   for (const group of ["joint-m", "joint-rad", "joint"]) take(group, 4, spread);
+  for (const curve of run.curves) take(curve.title, 4, (s) => 1 + spread(s));
   take("position", 4, spread);
   for (const group of ["sensor-force", "sensor-torque", "sensor-pressure", "sensor-distance"]) take(group, 4, spread);
   // a force that changes says more than a weight that rests

@@ -11,7 +11,7 @@ use quasistep_record::{
     write_contacts_csv, write_sensors_csv, write_states_csv, write_whole,
 };
 use quasistep_scene::Scene;
-use quasistep_view::GoalPose;
+use quasistep_view::Intent;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Output {
         let recording = read_for_pictures(&place.join("recording.qsr"), quiet)?;
         write_plots(place, &recording, quiet)?;
         self.write_mcap(place)?;
-        self.page(place, (&recording, &[]), dir, quiet)
+        self.page(place, (&recording, &Intent::default()), dir, quiet)
     }
 
     /// Writes the recording in `place` as an MCAP file, if that was asked for.
@@ -61,12 +61,12 @@ impl Output {
         quasistep_view::convert_to_mcap(&place.join("recording.qsr"), file).map_err(Failure::files)
     }
 
-    /// Writes the recording, the tables if requested, the plots and the page, with goals, into
+    /// Writes the recording, the tables if requested, the plots and the page, with what was wanted of the run, into
     /// `place`. Returns true if there is a page.
     pub fn write(
         &self,
         place: &Path,
-        (recording, goals): (&Recording, &[GoalPose]),
+        (recording, intent): (&Recording, &Intent),
         dir: &Path,
         quiet: bool,
     ) -> Result<bool, Failure> {
@@ -82,13 +82,13 @@ impl Output {
         }
         write_plots(place, recording, quiet)?;
         self.write_mcap(place)?;
-        self.page(place, (recording, goals), dir, quiet)
+        self.page(place, (recording, intent), dir, quiet)
     }
 
     fn page(
         &self,
         place: &Path,
-        (recording, goals): (&Recording, &[GoalPose]),
+        (recording, intent): (&Recording, &Intent),
         dir: &Path,
         quiet: bool,
     ) -> Result<bool, Failure> {
@@ -103,7 +103,7 @@ impl Output {
             )]);
             return Ok(false);
         }
-        write_page_with_goals(recording, goals, &place.join("view.html"), quiet)?;
+        write_page_with(recording, intent, &place.join("view.html"), quiet)?;
         Ok(true)
     }
 
@@ -204,18 +204,18 @@ pub fn write_plots(dir: &Path, recording: &Recording, quiet: bool) -> Result<(),
 
 /// Writes a page, and prints which parts it has no room for.
 pub fn write_page(recording: &Recording, page: &Path, quiet: bool) -> Result<(), Failure> {
-    write_page_with_goals(recording, &[], page, quiet)
+    write_page_with(recording, &Intent::default(), page, quiet)
 }
 
-fn write_page_with_goals(
+fn write_page_with(
     recording: &Recording,
-    goals: &[GoalPose],
+    intent: &Intent,
     page: &Path,
     quiet: bool,
 ) -> Result<(), Failure> {
     let left_out = {
         let _wait = Wait::new("writing the page", quiet);
-        quasistep_view::write_page_with_goals(recording, goals, page).map_err(Failure::files)?
+        quasistep_view::write_page_with(recording, intent, page).map_err(Failure::files)?
     };
     if !left_out.is_empty() && !quiet {
         say!("  {}, to stay within 20 MB; recording.qsr has all", left_out.join("; "));

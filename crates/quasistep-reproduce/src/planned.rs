@@ -11,8 +11,8 @@ use quasistep_plan::{
 pub use quasistep_plan::{Plan, PlanEnd, Progress, TaskError, Verdict};
 use quasistep_record::Recording;
 use quasistep_scene::{PlanGrasp, PlanSection, PlanTarget, PlannerKind, RunOptions, Scene};
-use quasistep_view::GoalPose;
 use quasistep_view::plot::{Axis, Figure, Line, Panel, Series};
+use quasistep_view::{Curve, GoalPose, Intent};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
@@ -65,7 +65,7 @@ pub fn task(system: &System, section: &PlanSection) -> Task {
 }
 
 /// Poses that bodies are to have at the goals of a section.
-pub fn goal_poses(section: &PlanSection) -> Vec<GoalPose> {
+fn goal_poses(section: &PlanSection) -> Vec<GoalPose> {
     let pose = |target: &PlanTarget| match *target {
         PlanTarget::Pose { frame, X_WG, .. } => {
             Some(GoalPose { body: frame.body, X_WB: X_WG * frame.X_BF.inverse() })
@@ -218,6 +218,19 @@ impl PlannedRun {
             let _ = writeln!(text, "{t},{},{}", u.join(","), errors.join(","));
         }
         text
+    }
+
+    /// What the page shows of the task: goals, and the largest error over its tolerance.
+    pub fn intent(&self, section: &PlanSection) -> Intent {
+        let values: Vec<f64> = self.plan.errors.iter().map(|e| e.share).collect();
+        let curve = Curve {
+            title: "Distance to the goal, in tolerances".into(),
+            name: "largest error".into(),
+            times: self.times(),
+            beside: Some(("tolerance".into(), vec![1.0; values.len()])),
+            values,
+        };
+        Intent { goals: goal_poses(section), curves: vec![curve] }
     }
 
     /// All plots by file name: `goal.svg`, `commands.svg`.

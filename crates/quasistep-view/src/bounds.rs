@@ -159,7 +159,9 @@ pub(crate) fn bounds_of_action(r: &Recording, goals: &[GoalPose]) -> Bounds {
             acts[own] |= roles[own] == Role::Driven && roles[other] != Role::Fixed;
         }
     }
-    goals.iter().for_each(|goal| acts[goal.body] = true);
+    for goal in goals {
+        acts[goal.body] = true;
+    }
     let all = bounds_with_goals(r, goals);
     if !acts.contains(&true) {
         return all;

@@ -26,10 +26,10 @@ mod receiver;
 mod still;
 
 pub use bounds::{Bounds, bounds};
-pub use drawn::GoalPose;
+pub use drawn::{Curve, GoalPose, Intent};
 pub use error::ViewError;
 pub use first_view::{FirstView, first_view};
 pub use foxglove::{convert_to_mcap, read_joint_rows, write_mcap};
-pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with_goals};
+pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with};
 pub use plots::write_plots;
 pub use still::{Camera, StillOptions, Video, still, strips, write_gif};

@@ -3,7 +3,7 @@
 
 use crate::ViewError;
 use crate::bounds::{Bounds, bounds_with_goals, moving};
-use crate::drawn::{Drawn, GoalPose, pose};
+use crate::drawn::{Curve, Drawn, GoalPose, Intent, pose};
 use crate::first_view::first_view_with_goals;
 use crate::receiver::{Receivers, roles};
 use base64::Engine;
@@ -59,10 +59,11 @@ pub struct Page {
 /// [`ViewError::NoBundle`] if this build has no viewer; [`ViewError::Recording`] if the recording
 /// is inconsistent; [`ViewError::Io`] if the file cannot be written.
 pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, ViewError> {
-    write_page_with_goals(recording, &[], path)
+    write_page_with(recording, &Intent::default(), path)
 }
 
-/// As [`write_page`], with bodies at their goals, translucent, and the ways of their origins.
+/// As [`write_page`], with bodies at their goals, translucent, the ways of their origins, and curves
+/// that tell how the run came nearer to what was wanted.
 ///
 /// # Errors
 ///
@@ -71,12 +72,12 @@ pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, Vie
 /// # Panics
 ///
 /// If a body does not exist.
-pub fn write_page_with_goals(
+pub fn write_page_with(
     recording: &Recording,
-    goals: &[GoalPose],
+    intent: &Intent,
     path: &Path,
 ) -> Result<Vec<String>, ViewError> {
-    let page = page_with_goals(recording, goals)?;
+    let page = page_with(recording, intent)?;
     write_whole(path, |out| out.write_all(page.html.as_bytes()))
         .map_err(|e| ViewError::io(path, e))?;
     Ok(page.left_out)
@@ -88,10 +89,10 @@ pub fn write_page_with_goals(
 ///
 /// As for [`write_page`], except file errors.
 pub fn page(recording: &Recording) -> Result<Page, ViewError> {
-    page_with_goals(recording, &[])
+    page_with(recording, &Intent::default())
 }
 
-fn page_with_goals(recording: &Recording, goals: &[GoalPose]) -> Result<Page, ViewError> {
+fn page_with(recording: &Recording, intent: &Intent) -> Result<Page, ViewError> {
     if !has_page() {
         return Err(ViewError::NoBundle(PROBLEM));
     }
@@ -104,7 +105,7 @@ fn page_with_goals(recording: &Recording, goals: &[GoalPose]) -> Result<Page, Vi
         left_out.push(format!("the page shows every {} step", ordinal(every)));
     }
     let notes: Vec<String> = float_note(recording).into_iter().chain(left_out.clone()).collect();
-    let data = data(recording, (&drawn, goals), &frames, &notes.join("; "));
+    let data = data(recording, (&drawn, intent), &frames, &notes.join("; "));
     let title = if recording.title.is_empty() { &recording.scene } else { &recording.title };
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -139,12 +140,8 @@ fn float_note(r: &Recording) -> Option<String> {
 }
 
 /// The data of the recording for the page: names as JSON, numbers as base64. `notes` are shown in the page's header.
-fn data(
-    r: &Recording,
-    (drawn, goals): (&Drawn, &[GoalPose]),
-    frames: &Value,
-    notes: &str,
-) -> Value {
+fn data(r: &Recording, (drawn, intent): (&Drawn, &Intent), frames: &Value, notes: &str) -> Value {
+    let goals = &intent.goals;
     let fit = bounds_with_goals(r, goals);
     let first = first_view_with_goals(r, goals);
     let still = |b: usize| r.frames.first().map_or(Pose::IDENTITY, |f| f.X_WB[b]);
@@ -167,6 +164,10 @@ fn data(
     if !goals.is_empty() {
         let of = |goal: &GoalPose| json!({ "body": goal.body, "pose": pose(&goal.X_WB) });
         data["goals"] = goals.iter().map(of).collect();
+    }
+    if !intent.curves.is_empty() {
+        let of = |c: &Curve| json!({ "title": c.title, "name": c.name, "t": c.times, "values": c.values, "beside": c.beside });
+        data["curves"] = intent.curves.iter().map(of).collect();
     }
     if !r.sensors.is_empty() {
         data["sensors"] = json!(r.sensors);

@@ -45,7 +45,7 @@ fn the_first_view_shows_what_touches_from_start_to_end() {
         } else {
             "run"
         };
-        ends(&quasistep(&[verb, &file, "-o", out.text(), "--quiet"]), 0);
+        ends(&quasistep(&[verb, &file, "-o", out.text(), "--quiet", "--no-page"]), 0);
         let recording = Recording::read(&out.0.join("recording.qsr")).unwrap();
         let view = first_view(&recording);
         let last = recording.frames.len() - 1;

@@ -2,6 +2,7 @@
 
 use super::results::LoopRun;
 use quasistep_view::plot::{Axis, Figure, Line, Marker, PALETTE, Panel, Series};
+use quasistep_view::{Curve, Intent};
 
 /// Largest number of curves in a panel; more would not be readable.
 const PER_PANEL: usize = 10;
@@ -46,6 +47,31 @@ impl LoopRun {
             ("inputs.svg", titled("inputs").panel(inputs)),
             ("cost.svg", self.cost_figure(titled("cost, gap and nodes"))),
         ]
+    }
+
+    /// What the page shows of the task: cost and bound of each plan, and positions beside goals.
+    pub fn intent(&self) -> Intent {
+        let times: Vec<f64> = self.k().iter().map(|k| k * self.time_step).collect();
+        let curve =
+            |title: &str, name: &str, values: Vec<f64>, dashed: &str, beside: Vec<f64>| Curve {
+                title: title.into(),
+                name: name.into(),
+                times: times.clone(),
+                values,
+                beside: Some((dashed.into(), beside)),
+            };
+        let bounds = self.steps.iter().map(|s| s.plan.bound).collect();
+        let mut curves = vec![curve("Cost of the plan", "cost", self.costs(), "bound", bounds)];
+        for (i, dof) in self.dofs.iter().enumerate().filter(|(i, _)| self.weighed[*i]) {
+            let unit = self.recording.coordinate(dof).and_then(|c| self.recording.units.get(c));
+            // other rates turn a body
+            let unit = unit.map_or("rad", String::as_str);
+            let last = self.trajectory.len() - 1;
+            let values = self.steps.iter().map(|s| s.x[i]).collect();
+            let goal = (0..times.len()).map(|k| self.trajectory[k.min(last)][i]).collect();
+            curves.push(curve(&format!("Goals ({unit})"), dof, values, "goals", goal));
+        }
+        Intent { goals: Vec::new(), curves }
     }
 
     /// Normal and friction impulses of the contacts that carry one in some step: MpcNote Figures 2

@@ -3,6 +3,7 @@
 use super::mesh::{Triangle, arc, arrow, triangles};
 use super::options::{Camera, StillOptions};
 use super::raster::{Sample, View};
+use crate::ViewError;
 use crate::bounds::{Bounds, bounds};
 use crate::receiver::Receivers;
 use quasistep_math::{Pose, Quat, Vec3};
@@ -37,15 +38,51 @@ struct World {
     fit: Bounds,
 }
 
+/// Checks the size of a picture, in px.
+pub(super) fn check_size([width, height]: [u32; 2]) -> Result<(), ViewError> {
+    if [width, height].iter().all(|side| (1..=8192).contains(side)) {
+        return Ok(());
+    }
+    Err(ViewError::Size { width, height })
+}
+
+/// What all pictures of a recording share.
+pub(super) struct Whole<'a> {
+    r: &'a Recording,
+    options: &'a StillOptions,
+    fit: Bounds,
+    receivers: Receivers,
+    /// Length of arrows, in m/N.
+    scale: f64,
+    /// Largest torque about a normal, in N·m.
+    most_spin: f64,
+}
+
+impl<'a> Whole<'a> {
+    pub fn new(r: &'a Recording, options: &'a StillOptions) -> Self {
+        let contacts = || r.frames.iter().flat_map(|f| &f.contacts);
+        let largest = contacts().map(|c| c.force_W.norm()).fold(0.0_f64, f64::max);
+        let fit = bounds(r);
+        let own = if largest > 0.0 { 0.25 * fit.radius / largest } else { 0.0 };
+        Self {
+            r,
+            options,
+            fit,
+            receivers: Receivers::new(r),
+            scale: options.force_scale.unwrap_or(own),
+            most_spin: contacts().map(|c| c.spin.abs()).fold(0.0_f64, f64::max),
+        }
+    }
+}
+
 /// Renders a frame; RGB pixels, row by row from the top.
 pub(super) fn picture(
-    r: &Recording,
+    whole: &Whole<'_>,
     frame: usize,
     camera: &Camera,
     [width, height]: [usize; 2],
-    options: &StillOptions,
 ) -> Vec<u8> {
-    let world = gather(r, frame, options);
+    let world = gather(whole, frame);
     let size = [width * FINE, height * FINE];
     let mut view = View::look_at(camera.eye, camera.target, camera.up, size);
     let fov = if camera.fov_y > 0.0 && camera.fov_y < 3.1 { camera.fov_y } else { 0.6 };
@@ -68,8 +105,8 @@ fn is_drawn(r: &Recording, shape: &DrawnShape, collision: bool) -> bool {
     }
 }
 
-fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {
-    let fit = bounds(r);
+fn gather(whole: &Whole<'_>, k: usize) -> World {
+    let Whole { r, options, fit, .. } = *whole;
     let frame = &r.frames[k];
     let mut world = World { dots: vec![], solids: vec![], planes: vec![], overlay: vec![], fit };
     for shape in r.shapes.iter().filter(|s| is_drawn(r, s, options.collision)) {
@@ -97,24 +134,10 @@ fn gather(r: &Recording, k: usize, options: &StillOptions) -> World {
         world.solids.push((place(&triangles(&shape.geometry), &X_WG), color, alpha));
     }
     if options.contacts {
-        let largest = r
-            .frames
-            .iter()
-            .flat_map(|f| &f.contacts)
-            .map(|c| c.force_W.norm())
-            .fold(0.0_f64, f64::max);
-        let scale = options.force_scale.unwrap_or(if largest > 0.0 {
-            0.25 * fit.radius / largest
-        } else {
-            0.0
-        });
-        let contacts = r.frames.iter().flat_map(|f| &f.contacts);
-        let most_spin = contacts.map(|c| c.spin.abs()).fold(0.0_f64, f64::max);
-        let receivers = Receivers::new(r);
         for c in &frame.contacts {
-            let sign = receivers.sign(c);
-            let spin = if most_spin > 0.0 { sign * c.spin / most_spin } else { 0.0 };
-            push_contact(&mut world, r, k, c, sign * scale, spin);
+            let sign = whole.receivers.sign(c);
+            let spin = if whole.most_spin > 0.0 { sign * c.spin / whole.most_spin } else { 0.0 };
+            push_contact(&mut world, r, k, c, sign * whole.scale, spin);
         }
     }
     world

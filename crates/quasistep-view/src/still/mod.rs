@@ -11,6 +11,7 @@ mod raster;
 mod video;
 
 use crate::ViewError;
+use draw::check_size;
 pub use options::{Camera, StillOptions};
 use quasistep_record::Recording;
 pub use video::{Video, write_gif};
@@ -81,14 +82,13 @@ fn pixels(
     [width, height]: [u32; 2],
     options: &StillOptions,
 ) -> Result<Vec<u8>, ViewError> {
-    if !(1..=8192).contains(&width) || !(1..=8192).contains(&height) {
-        return Err(ViewError::Size { width, height });
-    }
+    check_size([width, height])?;
     if frame >= recording.frames.len() {
         return Err(ViewError::Frame { got: frame, n_frames: recording.frames.len() });
     }
     recording.check().map_err(ViewError::Recording)?;
-    Ok(draw::picture(recording, frame, camera, [width as usize, height as usize], options))
+    let whole = draw::Whole::new(recording, options);
+    Ok(draw::picture(&whole, frame, camera, [width as usize, height as usize]))
 }
 
 fn encode(rgb: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png::EncodingError> {

@@ -1,6 +1,7 @@
 //! A run as a moving picture, drawn in software.
 
-use super::{Camera, StillOptions, pixels};
+use super::draw::{Whole, check_size, picture};
+use super::options::{Camera, StillOptions};
 use crate::ViewError;
 use color_quant::NeuQuant;
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
@@ -43,52 +44,56 @@ pub fn write_gif(
     let Some(last) = recording.frames.len().checked_sub(1) else {
         return Err(ViewError::Frame { got: 0, n_frames: 0 });
     };
-    let [width, height] = size.map(|side| u16::try_from(side).unwrap_or(u16::MAX));
+    check_size(size)?;
+    recording.check().map_err(ViewError::Recording)?;
+    let [width, height] = size.map(|side| side as u16);
     let (begin, end) = (recording.frames[0].t, recording.frames[last].t);
     let apart = f64::from(DELAY) / 100.0;
     let speed = ((end - begin) / (apart * MOST_PICTURES as f64)).max(1.0);
-    let n_pictures = ((end - begin) / (apart * speed)).ceil() as usize + 1;
+    let n_pictures = ((end - begin) / (apart * speed) - 1e-9).ceil() as usize + 1;
     // the last frame at or before a time; a little later, so that rounding skips none
-    let frame_at =
-        |t: f64| recording.frames.partition_point(|f| f.t <= t + 1e-9 * apart).saturating_sub(1);
-    let frames: Vec<usize> =
-        (0..n_pictures).map(|k| frame_at(begin + k as f64 * apart * speed)).collect();
-    let draw = |frame: usize| pixels(recording, frame, camera, size, options);
+    let frame_at = |k: usize| {
+        let t = begin + (k as f64 + 1e-6) * apart * speed;
+        recording.frames.partition_point(|f| f.t <= t).saturating_sub(1)
+    };
+    let frames: Vec<usize> = (0..n_pictures).map(frame_at).collect();
+    let whole = Whole::new(recording, options);
+    let draw = |frame: usize| picture(&whole, frame, camera, size.map(|side| side as usize));
     let mut samples = Vec::new();
     for k in 0..SAMPLES.min(n_pictures) {
-        let rgb = draw(frames[k * (n_pictures - 1) / (SAMPLES - 1).max(1)])?;
+        let rgb = draw(frames[k * (n_pictures - 1) / (SAMPLES - 1)]);
         samples.extend(rgb.chunks_exact(3).flat_map(|c| [c[0], c[1], c[2], 255]));
     }
     let mut colors = Colors::new(&samples);
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     write_whole(path, |out| {
-        let mut encoder =
-            Encoder::new(out, width, height, &colors.palette).map_err(std::io::Error::other)?;
-        encoder.set_repeat(Repeat::Infinite).map_err(std::io::Error::other)?;
+        let failed = std::io::Error::other;
+        let mut encoder = Encoder::new(out, width, height, &colors.palette).map_err(failed)?;
+        encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
         let mut shown: Vec<u8> = Vec::new();
-        let mut drawn = None;
-        for frame in &frames {
-            let mut indices = match drawn {
-                Some(before) if before == *frame => shown.clone(),
-                _ => colors.indices(&draw(*frame).map_err(std::io::Error::other)?),
-            };
-            drawn = Some(*frame);
-            let next = indices.clone();
-            for (index, before) in indices.iter_mut().zip(&shown) {
-                if *index == *before {
-                    *index = SAME;
-                }
+        for part in frames.chunks(threads) {
+            let drawn = std::thread::scope(|scope| {
+                let started: Vec<_> =
+                    part.iter().map(|frame| scope.spawn(|| draw(*frame))).collect();
+                let ended = started.into_iter().map(|one| one.join().expect("a picture is drawn"));
+                ended.collect::<Vec<_>>()
+            });
+            for rgb in drawn {
+                let all = colors.indices(&rgb);
+                let is_same = |k: usize| shown.get(k) == Some(&all[k]);
+                let changed = (0..all.len()).map(|k| if is_same(k) { SAME } else { all[k] });
+                let one = Frame {
+                    delay: DELAY,
+                    dispose: DisposalMethod::Keep,
+                    transparent: Some(SAME),
+                    width,
+                    height,
+                    buffer: Cow::Owned(changed.collect()),
+                    ..Frame::default()
+                };
+                encoder.write_frame(&one).map_err(failed)?;
+                shown = all;
             }
-            shown = next;
-            let picture = Frame {
-                delay: DELAY,
-                dispose: DisposalMethod::Keep,
-                transparent: Some(SAME),
-                width,
-                height,
-                buffer: Cow::Owned(indices),
-                ..Frame::default()
-            };
-            encoder.write_frame(&picture).map_err(std::io::Error::other)?;
         }
         Ok(())
     })

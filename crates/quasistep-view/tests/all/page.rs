@@ -4,7 +4,7 @@ use crate::common::{N_FRAMES, Picture, Scratch, is_box_red, push, scan};
 use quasistep_record::{
     ForceUniqueness, MotionUniqueness, RecordedSensor, SensorKind, SharedForce, Uniqueness,
 };
-use quasistep_view::GoalPose;
+use quasistep_view::{Curve, GoalPose, Intent};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -170,7 +170,27 @@ fn the_page_shows_goals_and_the_way_there() {
     let mut X_WB = push().frames[N_FRAMES - 1].X_WB[1];
     X_WB.translation.x += 0.5;
     let goals = [GoalPose { body: 1, X_WB }];
-    quasistep_view::write_page_with_goals(&push(), &goals, &page).unwrap();
+    // a cost that falls, and a position beside its goal
+    let curve = |title: &str, name: &str, goal: Option<f64>| Curve {
+        title: title.into(),
+        name: name.into(),
+        times: vec![0.0, 2.0],
+        values: vec![7.5, 2.5],
+        beside: goal.map(|goal| ("goals".into(), vec![goal; 2])),
+    };
+    let curves =
+        vec![curve("Cost of the plan", "cost", None), curve("Goals (m)", "box.x", Some(0.5))];
+    let intent = Intent { goals: goals.to_vec(), curves };
+    quasistep_view::write_page_with(&push(), &intent, &page).unwrap();
+    let plots = dom(&dir, &page, "t=1.9&panel=1");
+    for words in [
+        "<summary>Cost of the plan</summary>",
+        "<summary>Goals (m), goals dashed</summary>",
+        "<em>7.5</em>",
+    ] {
+        assert!(plots.contains(words), "{words}");
+    }
+    assert!(dom(&dir, &page, "t=2.1&panel=1").contains("<em>2.5</em>"));
     let shown = screenshot(&dir, &page, &format!("{BARE}&t=0"));
     let hidden = screenshot(&dir, &page, &format!("{BARE}&t=0&goals=0"));
     let line = |[r, g, b]: [u8; 3]| r > 200 && (115..145).contains(&g) && (25..70).contains(&b);
@@ -239,7 +259,7 @@ fn contacts_and_plots_are_drawn() {
         .0
     };
     assert_eq!((green(&bare), orange(&bare)), (0, 0));
-    let full = screenshot(&dir, &page, "ui=0&view=front&t=3");
+    let full = screenshot(&dir, &page, "ui=0&view=front&t=3&zoom=1.2");
     assert!(green(&full) > 20, "the finger's sticking contact: {}", green(&full));
     assert!(orange(&full) > 100, "the corners slide: {}", orange(&full));
     let with_panel = screenshot(&dir, &page, "t=3");

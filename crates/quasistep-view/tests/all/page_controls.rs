@@ -74,26 +74,23 @@ fn bodies_are_hidden_pinned_and_selected() {
 #[test]
 fn bodies_are_chosen_by_clicks_and_keys() {
     let (dir, page) = written("clicks");
-    let script = format!(
-        "const said = () => {{ quasistep.setTime(2); return [...document.querySelectorAll('#labels span')].map((s) => s.textContent).join(); }};\
-         const click = (x, y) => {{ for (const type of ['pointerdown', 'pointerup']) \
-           $('view').dispatchEvent(new PointerEvent(type, {{ clientX: x, clientY: y, pointerId: 1, isPrimary: true, button: 0, bubbles: true }})); }};\
+    // pointer capture wants a real pointer
+    let script = "\
+         $('view').setPointerCapture = () => {}; $('view').releasePointerCapture = () => {};\
+         const said = () => { quasistep.setTime(2); return [...document.querySelectorAll('#labels span')].map((s) => s.textContent).join(); };\
+         const click = (x, y) => { for (const type of ['pointerdown', 'pointerup']) \
+           $('view').dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, pointerId: 1, isPrimary: true, button: 0, bubbles: true })); };\
          click(innerWidth / 2, innerHeight / 2); out += said() + '; ';\
          click(5, 5); out += said() + '; ';\
          const rows = [...document.querySelectorAll('#tree .pick')];\
          out += rows.map((r) => r.textContent).join() + '; ';\
          rows.at(-1).click(); out += said() + '; ';\
-         key('n', document.body, {{ shiftKey: true }}); out += said() + '; ';\
+         key('n', document.body, { shiftKey: true }); out += said() + '; ';\
          key('h'); out += document.querySelectorAll('#tree input:not(:checked)').length + '; ';\
          key('u'); out += document.querySelectorAll('#tree input:not(:checked)').length + '; ';\
-         key('Escape'); out += said();"
-    );
-    // pointer capture wants a real pointer
-    let script = format!(
-        "$('view').setPointerCapture = () => {{}}; $('view').releasePointerCapture = () => {{}};{script}"
-    );
+         key('Escape'); out += said();";
     // the pinned box is in the middle
-    let out = scripted(&dir, &page, &moving_box("&t=2&pin=box"), &script, &[]);
+    let out = scripted(&dir, &page, &moving_box("&t=2&pin=box"), script, &[]);
     assert_eq!(out, "box; ; world,box,finger,ball; ball; finger; 1; 0; ");
 }
 
