@@ -353,8 +353,8 @@ function draw() {
   status.time = String(time);
 }
 
-let last = performance.now();
-let wasHidden = false;
+let last = 0;
+let wasHidden = true;
 document.addEventListener("visibilitychange", () => { wasHidden = true; });
 function frame(now) {
   requestAnimationFrame(frame);
