@@ -50,6 +50,7 @@ __all__ = [
     "__version__",
     "batch",
     "command_at",
+    "command",
     "control_run",
     "coordinate_matrix",
     "coulomb_contacts",
@@ -63,6 +64,7 @@ __all__ = [
     "frame_yaw",
     "grasps",
     "gravity_force",
+    "help",
     "integrate",
     "integrate_jacobians",
     "inverse_kinematics",
@@ -284,7 +286,7 @@ class StepReport:
     def __deepcopy__(self, _memo: Any) -> Self: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     @staticmethod
-    def _from_data(data: dict[str, Any]) -> StepReport: ...
+    def _from_data(data: tuple[dict[str, Any], list[str]]) -> StepReport: ...
 
 @final
 class WarmStart:

@@ -137,8 +137,8 @@ class Motion:
         q[0] = np.where(np.isnan(q[0]), system.q0, q[0])
         if np.isnan(u[1:]).any():
             line, place = np.argwhere(np.isnan(u[1:]))[0]
-            column = f"u.{system.commands[place]}"
-            help = "" if column in head else f"; give a column `{column}`, or the folder of a run"
+            missing = f"u.{system.commands[place]}"
+            help = "" if missing in head else f"; give a column `{missing}`, or the folder of a run"
             raise ValueError(f"{path}, line {line + 3}: no command for `{system.commands[place]}`{help}")
         return cls(q, u[1:])
 

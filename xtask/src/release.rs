@@ -108,13 +108,17 @@ fn build_archive(target: &str, bundle: &Path, folder: &Path) -> Result<PathBuf, 
     let is_linux = target.contains("linux");
     let (build, glibc) = if is_linux { ("zigbuild", ".2.17") } else { ("build", "") };
     let triple = format!("{target}{glibc}");
+    // a folder of its own: maturin's settings would compile all that the wheel has once more
+    let built = root().join("target/release-command");
+    let to = built.display().to_string();
     let arguments = [build, "--release", "--locked", "-p", "quasistep-cli", "--target", &triple];
+    let arguments = [&arguments[..], &["--target-dir", &to]].concat();
     with_tools(cargo(&arguments))?
         .env("QUASISTEP_VIEWER_BUNDLE", bundle)
         .run(&format!("command for {target}"))?;
     let name = format!("quasistep-{}-{target}", env!("CARGO_PKG_VERSION"));
     let program = if target.contains("windows") { "quasistep.exe" } else { "quasistep" };
-    let (parts, built) = (empty("target/release-parts")?, target_folder()?);
+    let parts = empty("target/release-parts")?;
     let inside = parts.join(&name);
     copy_file(&built.join(target).join("release").join(program), &inside.join(program))?;
     for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
@@ -262,12 +266,6 @@ fn with_tools(step: Step) -> Result<Step, Failure> {
     path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let path = std::env::join_paths(path).map_err(|e| Failure::new(e.to_string()))?;
     Ok(step.env("PATH", path))
-}
-
-/// Folder of what cargo builds.
-fn target_folder() -> Result<PathBuf, Failure> {
-    let metadata = metadata(&["--no-deps"])?;
-    Ok(PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")))
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {

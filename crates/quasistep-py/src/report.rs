@@ -433,8 +433,8 @@ impl StepReport {
     }
 
     #[staticmethod]
-    fn _from_data(all: (Data, Vec<String>)) -> Self {
-        let (data, names) = all;
+    fn _from_data(data: (Data, Vec<String>)) -> Self {
+        let (data, names) = data;
         Self { data, bodies: Bodies::Named(names) }
     }
 }
