@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 fn around(scene: &Scene) -> Task {
     let system = &scene.system;
     let goal = moved(system, &scene.start.q, "box/box", (-0.08, 0.06, 2.6));
-    let touches = vec![[body(system, "finger/finger_y"), body(system, "box/box")]];
+    let touches = vec![[body(system, "finger/finger"), body(system, "box/box")]];
     let moves = GraspSettings::of_commanded(system);
     let moves = moves.into_iter().map(|(dof, _)| (dof, [-0.5, 0.5])).collect();
     let grasp = GraspSettings { touches, moves, distance: 1e-3, clearance: 5e-3, reach: 1.0 };
@@ -43,7 +43,7 @@ fn a_finger_goes_around_a_box() {
     let verdict = check_plan(&scene.system, &scene.params, &state, &ours.claim(&around, &before));
     assert!(verdict.holds(), "{verdict:?}");
     // it was on two sides of the box at least, whatever the box turned by
-    let bodies = ["finger/finger_y", "box/box"].map(|name| body(&scene.system, name));
+    let bodies = ["finger/finger", "box/box"].map(|name| body(&scene.system, name));
     let sides = ours.q.chunks_exact(state.q.len()).filter_map(|q| {
         let [finger, held] = bodies.map(|body| scene.system.model().pose(q, body));
         let at = held.inverse_transform_point(finger.translation);

@@ -75,7 +75,7 @@ fn every_example_of_the_pages_is_a_scene() {
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(read.len(), 35);
+    assert_eq!(read.len(), 36);
     for (place, scene) in read {
         if let Err(error) = scene {
             panic!("example at {place}: {error}");
