@@ -120,6 +120,7 @@ __all__ = [
     "QuasistepError",
     "Reached",
     "RecordedRun",
+    "Regrasp",
     "RolloutGradients",
     "Rollouts",
     "Run",

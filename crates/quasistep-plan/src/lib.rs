@@ -35,6 +35,7 @@ pub use grasp::{GraspError, GraspSampler, GraspSettings};
 pub use joint_path::{JointPath, Moved, PathError, PathSettings, joint_path};
 pub use judge::{Claim, Refusal, Verdict, check_plan};
 pub use local::LocalSettings;
-pub use planner::{Limits, Plan, PlanEnd, Planner, Progress, plan};
+pub use planner::{Limits, Plan, PlanEnd, Planner, Progress};
 pub use sampling::{Average, SamplingSettings};
+pub use search::plan;
 pub use task::{StateBound, Task, TaskError};

@@ -1,15 +1,12 @@
-//! The loop of all planners: improve the commands of the next steps, take one of them, repeat.
+//! Planners, their limits, and the plans that come of them.
 
 use crate::goal::GoalError;
 use crate::judge::Claim;
 use crate::local::LocalSettings;
 use crate::random::Random;
-use crate::rollout::World;
 use crate::sampling::SamplingSettings;
-use crate::search::Search;
-use crate::task::{Task, TaskError};
-use quasistep::{State, StepError, StepParams, System};
-use std::ops::ControlFlow;
+use crate::task::Task;
+use quasistep::StepError;
 
 /// Which planner, and its settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,38 +160,4 @@ impl Plan {
             states: &task.states,
         }
     }
-}
-
-/// Work limit of a step in a search, in multiply-adds: some milliseconds.
-const WORK: u64 = 20_000_000;
-
-/// Searches for commands that bring the system from `start` to the goals of the task in turn.
-/// `before` is the command at the start. `look` is called after every step, and may stop the search;
-/// the best plan so far is returned.
-///
-/// # Errors
-///
-/// [`TaskError`] if the task does not fit the system.
-pub fn plan(
-    system: &System,
-    params: &StepParams,
-    (start, before): (&State, &[f64]),
-    task: &Task,
-    planner: &Planner,
-    limits: &Limits,
-    look: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<Plan, TaskError> {
-    task.check(system, before, params)?;
-    for bound in &task.states {
-        let value = start.q[bound.coordinate];
-        if !(bound.excess(&start.q) <= 1e-9 * (1.0 + value.abs())) {
-            let name = system.model().coordinate_names().swap_remove(bound.coordinate);
-            let (what, rule) = (format!("`{name}` at the start"), "within its bounds");
-            return Err(TaskError::Number { what, value, rule });
-        }
-    }
-    // a step that is so hard to compute is not worth it
-    let limited = StepParams { work_limit: params.work_limit.min(WORK), ..params.clone() };
-    let world = World { system, params: &limited, task, threads: limits.threads };
-    Ok(Search::new(world, params, limits, look).plan((start, before), planner))
 }

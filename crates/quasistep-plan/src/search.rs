@@ -1,4 +1,5 @@
-//! The search of a planner: attempts and new grasps, from states of one tree.
+//! The search of a planner: improve the commands of the next steps, take one of them, repeat; attempts
+//! and new grasps, from states of one tree.
 
 use crate::clearance::reaches;
 use crate::goal::Goal;
@@ -8,8 +9,9 @@ use crate::random::Random;
 use crate::regrasp::Regrasp;
 use crate::rollout::{From, World};
 use crate::sampling::Sampling;
+use crate::task::{Task, TaskError};
 use crate::tree::{Node, Tree};
-use quasistep::{State, StepError, StepInput, StepParams, Workspace};
+use quasistep::{State, StepError, StepInput, StepParams, System, Workspace};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -32,6 +34,9 @@ const ENOUGH: f64 = 0.5;
 /// Number of other grasps to which paths are searched, the best first.
 const PATHS: usize = 2;
 
+/// Work limit of a step in a search, in multiply-adds: some milliseconds.
+const WORK: u64 = 20_000_000;
+
 /// What a planner keeps from one improvement to the next.
 enum Memory {
     Local(Box<Local>),
@@ -53,6 +58,37 @@ impl Memory {
             Self::Sampling(own) => own.improve(world, from, goal, u),
         }
     }
+}
+
+/// Searches for commands that bring the system from `start` to the goals of the task in turn.
+/// `before` is the command at the start. `look` is called after every step, and may stop the search;
+/// the best plan so far is returned.
+///
+/// # Errors
+///
+/// [`TaskError`] if the task does not fit the system.
+pub fn plan(
+    system: &System,
+    params: &StepParams,
+    (start, before): (&State, &[f64]),
+    task: &Task,
+    planner: &Planner,
+    limits: &Limits,
+    look: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Plan, TaskError> {
+    task.check(system, before, params)?;
+    for bound in &task.states {
+        let value = start.q[bound.coordinate];
+        if !(bound.excess(&start.q) <= 1e-9 * (1.0 + value.abs())) {
+            let name = system.model().coordinate_names().swap_remove(bound.coordinate);
+            let (what, rule) = (format!("`{name}` at the start"), "within its bounds");
+            return Err(TaskError::Number { what, value, rule });
+        }
+    }
+    // a step that is so hard to compute is not worth it
+    let limited = StepParams { work_limit: params.work_limit.min(WORK), ..params.clone() };
+    let world = World { system, params: &limited, task, threads: limits.threads };
+    Ok(Search::new(world, params, limits, look).plan((start, before), planner))
 }
 
 /// One attempt.
