@@ -69,8 +69,9 @@ class Pictured:
         >>> run.show()                                     # doctest: +SKIP
         """
         if _in_notebook():
-            from IPython.display import display
+            import IPython.display
 
+            display: Any = IPython.display.display
             return display(self)
         import tempfile
         import webbrowser
