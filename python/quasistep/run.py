@@ -69,10 +69,10 @@ class Pictured:
         >>> run.show()                                     # doctest: +SKIP
         """
         if _in_notebook():
-            import IPython.display
+            from IPython.display import display
 
-            display: Any = IPython.display.display
-            return display(self)
+            shows: Any = display
+            return shows(self)
         import tempfile
         import webbrowser
 
