@@ -135,7 +135,8 @@ impl Goal {
                 let X_WF = system.model().pose(q, target.frame.body) * target.frame.X_BF;
                 let e = target.error(&X_WF);
                 let norm = |e: &[f64]| e.iter().map(|e| e * e).sum::<f64>().sqrt();
-                norm(&e[..3]) * reaches[target.frame.body] + norm(&e[3..])
+                let Frame { body, X_BF } = target.frame;
+                norm(&e[..3]) * (reaches[body] + X_BF.translation.norm()) + norm(&e[3..])
             }
             Target::Joint(target) => {
                 let bodies = system.model().bodies();

@@ -15,11 +15,11 @@ use quasistep::{State, StepError, StepInput, StepParams, System, Workspace};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Share by which the error must fall to count as progress; where new grasps may be taken, and slow
-/// progress is worth less.
+/// Share by which the error must fall to count as progress: without new grasps, and with them. A new
+/// grasp is better than slow progress.
 const PROGRESS: [f64; 2] = [0.01, 0.05];
-/// Least share of the way to a goal at which attempts aim, and the part of attempts that aim at the
-/// goal itself.
+/// Least share of the way to a goal at which attempts aim, and the share of attempts that aim at the
+/// goal itself. With smaller aims attempts creep.
 const AIMS: [f64; 2] = [0.2, 0.3];
 /// Error of an aim, over its tolerance, at which the next one is taken.
 const ARRIVED: f64 = 5.0;
@@ -27,7 +27,7 @@ const ARRIVED: f64 = 5.0;
 const NEAR: f64 = 20.0;
 /// Number of grasps that are drawn for a new one.
 const GRASPS: usize = 8;
-/// Number of steps without progress after which a grasp is judged.
+/// Number of steps without progress after which the attempt that judges a grasp ends.
 const GLANCE: usize = 2;
 /// Share of the way to the goal to which a grasp must lead to be taken at once.
 const ENOUGH: f64 = 0.5;

@@ -6,13 +6,13 @@ use crate::random::Random;
 use crate::rollout::From;
 use std::ops::{Index, IndexMut};
 
-/// Share by which each try from a state lowers its promise.
+/// Share by which each try in vain makes a state count as farther from the goal.
 const TRIED: f64 = 0.25;
 
 /// Number of steps to go back for each try, at most.
 const BACK: f64 = 3.0;
 
-/// Share of the way to the goal to which a new grasp must lead to be no try in vain.
+/// A try is in vain if more than this share of the way to the goal is left after it.
 const GAIN: f64 = 0.9;
 
 /// A state.
