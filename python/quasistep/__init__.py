@@ -64,16 +64,19 @@ from .errors import (
     UndecidedError,
     UnsupportedError,
 )
-from .identification import Identified, Motion, NotIdentifiedError, Parameter, identify
+from .identification import Identified, NotIdentifiedError, Parameter, identify
 from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
+from .motion import Comparison, Motion, compare
 from .names import Names
 from .recorded import RecordedRun, read_run
 from .paths import JointPath
 from .planning import GoalPlan, JointGoal, PoseGoal, Regrasp
+from .roadmap import Roadmap
 from .rollouts import RolloutGradients, Rollouts
 from .run import Run
 from .system import System
+from .trajectory import JointTrajectory
 
 __all__ = [
     "BatchReport",
@@ -81,6 +84,7 @@ __all__ = [
     "CONTACT",
     "Certificate",
     "Checkpoint",
+    "Comparison",
     "ConstraintError",
     "ContactImpulses",
     "ControlRun",
@@ -97,6 +101,7 @@ __all__ = [
     "JammedError",
     "JointGoal",
     "JointPath",
+    "JointTrajectory",
     "Kinks",
     "Lcs",
     "LcsContact",
@@ -121,6 +126,7 @@ __all__ = [
     "Reached",
     "RecordedRun",
     "Regrasp",
+    "Roadmap",
     "RolloutGradients",
     "Rollouts",
     "Run",
@@ -142,6 +148,7 @@ __all__ = [
     "__version__",
     "box",
     "capsule",
+    "compare",
     "cylinder",
     "ellipsoid",
     "from_dict",

@@ -19,6 +19,11 @@ import numpy as np
 LONGEST_SHOWN = 60
 
 
+def fingerprint(value: Any) -> str:
+    """Hash of what a value holds; the same in every process."""
+    return _Hasher(None).of(value).hex()
+
+
 def description(function: Any) -> tuple[str, str, dict[str, str]]:
     """Name, hash of the code, and what is bound to the parameters of a function, by their names.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +12,9 @@ import numpy as np
 from . import _core
 from ._shapes import shaped
 from ._types import Array
-from ._whole import read_text
 from ._yaml import changes
 from .errors import QuasistepError
-from .recorded import read_run
+from .motion import Motion
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -43,104 +40,6 @@ class NotIdentifiedError(QuasistepError):
     >>> issubclass(qs.NotIdentifiedError, qs.QuasistepError)
     True
     """
-
-
-@dataclass(frozen=True)
-class Motion:
-    """One recorded motion: commands, and where things were seen.
-
-    Attributes
-    ----------
-    q : array_like, shape (T + 1, n_q)
-        Configurations, the first one at the start. NaN where nothing was seen, but not in the first row.
-    u : array_like, shape (T, n_u)
-        Commands at the ends of the steps.
-    v0 : array_like, shape (n_v,), optional
-        Velocity at the start, of a formulation that carries it over.
-
-    Examples
-    --------
-    >>> system = qs.load("scenes/planar_push.yml")
-    >>> run = system.simulate(duration=0.5)
-    >>> motion = qs.Motion(run.q, run.u)
-    """
-
-    q: ArrayLike
-    u: ArrayLike
-    v0: ArrayLike | None = None
-
-    @classmethod
-    def read(cls, system: System, path: str | os.PathLike[str]) -> Motion:
-        """From the folder of a run; from a CSV file with a head, a row for the start and one for the end of each step; or
-        from an MCAP file.
-
-        Columns are names of coordinates (``box.x``) and, with ``u.`` before them, of commands (``u.finger.x``). Coordinates
-        without a column start as the scene does and count as unseen; empty cells are unseen, too.
-        In a file that ends in ``.mcap`` each message ``foxglove.JointStates`` (as JSON) is such a row: positions by name, and
-        commands on a topic that ends in ``joint_commands``, as ``quasistep run --mcap`` writes them.
-
-        Parameters
-        ----------
-        system : System
-            Whose names they are.
-        path : path
-            The folder or the file.
-
-        Returns
-        -------
-        Motion
-
-        Raises
-        ------
-        ValueError
-            The file's name, line and column, and what it must hold.
-
-        Examples
-        --------
-        >>> motion = qs.Motion.read(system, "push.csv")  # doctest: +SKIP
-        """
-        if os.path.isfile(os.path.join(path, "recording.qsr")):
-            run = read_run(path)
-            for mine, theirs, what in [
-                (system.coordinates, run.coordinates, "coordinates"),
-                (system.commands, run.commands, "commands"),
-            ]:
-                if list(mine) != list(theirs):
-                    raise ValueError(f"{path}: its {what} are {', '.join(theirs)}; those of the system are {', '.join(mine)}")
-            return cls(run.q, run.u, run.v[0] if system.params["motion"] == "dynamic" else None)
-        if os.fspath(path).endswith(".mcap"):
-            rows = _core.mcap_rows(os.fspath(path))
-        else:
-            rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
-        if len(rows) < 3:
-            raise ValueError(f"{path}: {len(rows)} lines; a head, a row for the start and one for each step are needed")
-        head = [name.strip() for name in rows[0]]
-        q = np.full((len(rows) - 1, system.n_q), np.nan)
-        u = np.full((len(rows) - 1, system.n_u), np.nan)
-        for column, name in enumerate(head):
-            if name == "t":
-                continue
-            table, names = (u, system.commands) if name.startswith("u.") else (q, system.coordinates)
-            try:
-                place = names.index(name.removeprefix("u."))
-            except KeyError as error:
-                raise ValueError(f"{path}, line 1, column {column + 1}: {error.args[0]}") from None
-            for line, row in enumerate(rows[1:], 2):
-                cell = row[column].strip() if column < len(row) else ""
-                if cell:
-                    try:
-                        table[line - 2, place] = float(cell)
-                    except ValueError:
-                        raise ValueError(
-                            f"{path}, line {line}, column {column + 1} ({name}): {cell!r} is no number"
-                        ) from None
-        q[0] = np.where(np.isnan(q[0]), system.q0, q[0])
-        if np.isnan(u[1:]).any():
-            line, place = np.argwhere(np.isnan(u[1:]))[0]
-            missing = f"u.{system.commands[place]}"
-            help = "" if missing in head else f"; give a column `{missing}`, or the folder of a run"
-            raise ValueError(f"{path}, line {line + 3}: no command for `{system.commands[place]}`{help}")
-        return cls(q, u[1:])
 
 
 @dataclass(frozen=True)

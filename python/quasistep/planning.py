@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._core import StepParams
     from ._records import Frame
     from ._types import Array
+    from .roadmap import Roadmap
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +135,8 @@ class GoalPlan(NamedTuple):
         of them as a share of its tolerance.
     refusals : list of str
         What the check holds against the plan; empty if it is solved.
+    u0 : ndarray, shape (n_u,)
+        Command at the start.
 
     Examples
     --------
@@ -151,6 +154,7 @@ class GoalPlan(NamedTuple):
     reached: list[int]
     errors: NDArray[np.float64]
     refusals: list[str]
+    u0: Array
 
 
 _Goal = PoseGoal | JointGoal
@@ -173,6 +177,7 @@ class PlanningSystem(RolloutSystem):
         rates: ArrayLike = np.inf,
         states: Mapping[str, tuple[float, float]] | None = None,
         regrasps: Regrasp | Sequence[Regrasp] = (),
+        roadmap: Roadmap | None = None,
         region: float = 0.05,
         contact_region: bool = False,
         horizon: int = 10,
@@ -241,6 +246,9 @@ class PlanningSystem(RolloutSystem):
         regrasps : Regrasp, or sequence of Regrasp
             Grasps that may be taken anew where nothing else helps, one of them at a time: drawn at random, ranked by
             what the planner makes of them, and reached on a path of the joints.
+        roadmap : Roadmap, optional
+            What earlier searches from its start found. The first attempt starts at the state that is nearest to the first
+            goal; what this search finds is added. It takes the place of ``q0``, ``u0`` and ``h``.
         steps, patience : int
             An attempt ends after so many steps, or so many without progress.
         attempts : int
@@ -290,6 +298,12 @@ class PlanningSystem(RolloutSystem):
             samples = 32 if planner == "local" else 96
         if samples < (0 if planner == "local" else 2):
             raise ValueError(f"samples is {samples}; it must be ≥ 2")
+        if roadmap is not None:
+            if not (q0 is None and u0 is None and h is None):
+                raise ValueError("`roadmap` has its own start and time step; leave out q0, u0 and h")
+            if not roadmap.is_of(self):
+                raise ValueError(f"{roadmap!r} is of another system; make one for this system")
+            q0, u0, h = roadmap.q0, roadmap.u0, roadmap.h
         start = shaped("q0", self.q0 if q0 is None else q0, (self.n_q,))
         before = shaped("u0", self.commanded(start) if u0 is None else u0, (self.n_u,))
         low, high, fast = (
@@ -300,7 +314,7 @@ class PlanningSystem(RolloutSystem):
         listed = [regrasps] if isinstance(regrasps, Regrasp) else regrasps
         new = [grasps_argument(of.links, of.bodies, of.ranges, (of.distance, of.clearance, of.reach)) for of in listed]
         data = _core.plan(
-            self, start, before, given, (low, high, fast, effort, at_end),
+            self, (start, before, None if roadmap is None else roadmap._core), given, (low, high, fast, effort, at_end),
             ([(name, (float(a), float(b))) for name, (a, b) in (states or {}).items()], new),
             (planner, horizon, [float(k) for k in kappa], (region, contact_region), samples, rounds, share, seed),
             (steps, patience, attempts, time, checked_threads(threads)), h, params, progress,
@@ -314,6 +328,7 @@ class PlanningSystem(RolloutSystem):
             data["reached"],
             data["errors"].reshape(-1, 4),
             data["refusals"],
+            before,
         )
 
 

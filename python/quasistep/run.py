@@ -12,6 +12,7 @@ import numpy as np
 
 from ._records import Certificate, Checkpoint
 from ._whole import write_whole
+from .trajectory import JointTrajectory, trajectory_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -286,6 +287,36 @@ class Run(Pictured):
         70
         """
         return between(self.contacts, self.system.bodies, a, b)
+
+    def trajectory(self, model: str | None = None) -> JointTrajectory:
+        """The commands of the joints, as a robot's controller reads them, with stiffness and predicted efforts.
+
+        The command line writes it by ``quasistep run --trajectory FILE`` and ``quasistep plan --trajectory FILE``.
+
+        Parameters
+        ----------
+        model : str, optional
+            Joints of this model alone.
+
+        Returns
+        -------
+        JointTrajectory
+
+        Raises
+        ------
+        ValueError
+            No joint has a command.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> trajectory = run.trajectory()
+        >>> trajectory.joint_names, trajectory.positions.shape
+        (['y', 'x_l', 'x_r'], (35, 3))
+        >>> trajectory.stiffness
+        array([1000., 1000., 1000.])
+        """
+        return trajectory_of(self.recording, self.system, model)
 
     def save(
         self, dir: str | os.PathLike[str], *, csv: bool = False, every: int = 1, page: bool = True

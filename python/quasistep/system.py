@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._core import StepParams, StepReport, WarmStart
     from ._records import Checkpoint
     from ._types import Array
+    from .planning import GoalPlan
 
 
 class System(PathSystem):
@@ -223,6 +224,44 @@ class System(PathSystem):
             vars(error)["run"] = run
             raise error
         return run
+
+    def simulate_plan(self, plan: GoalPlan, *, divisions: int = 10, params: StepParams | None = None) -> Run:
+        """The run of a plan as it was checked: commands on straight lines, in steps of a tenth.
+
+        With other ``divisions`` the run says how much the plan depends on the step size.
+
+        Parameters
+        ----------
+        plan : GoalPlan
+        divisions : int
+            Number of steps for one of the plan, >= 1.
+        params
+            As for :meth:`simulate`.
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        StepError
+            A step was not taken.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/planar_pusher.yml", set={"step.relaxation": 1, "step.size": 0.1})
+        >>> pose = system.pose("box", system.q0) + [0, 0, 0, 0, 0.05, 0, 0]
+        >>> plan = system.plan(qs.PoseGoal("box", pose, angle=0.2), planner="mppi", region=0.02, rates=0.5)
+        >>> run = system.simulate_plan(plan)
+        >>> bool(abs(run.q[::10] - plan.q).max() < 1e-6)
+        True
+        """
+        if divisions < 1:
+            raise ValueError(f"divisions is {divisions!r}; it must be >= 1")
+        ends = np.vstack([plan.u0, plan.u])
+        shares = np.arange(1, divisions + 1)[:, None] / divisions
+        lines = ends[:-1, None] + shares * (ends[1:] - ends[:-1])[:, None]
+        return self.simulate(lines.reshape(-1, self.n_u), h=plan.h / divisions, q0=plan.q[0], params=params)
 
     def step_batch(
         self,
@@ -545,11 +584,13 @@ class System(PathSystem):
         params: StepParams | None = None,
         rest_speed: float = 1e-8,
         max_steps: int = 1000,
+        slip: float = 0.05,
     ) -> HeldWrench:
         """The largest multiple of a wrench that the system holds: the margin of a grasp.
 
         The system first comes to rest without the wrench; a multiple is held if it comes to rest
-        under it from there. Robots yield as their springs do. Found by bisection.
+        under it from there, and if the body has not slipped: what slides out of a grasp and lies still on
+        the table was not held. Robots yield as their springs do. Found by bisection.
 
         Parameters
         ----------
@@ -560,7 +601,10 @@ class System(PathSystem):
         most : float
             The largest factor to be tried.
         tolerance : float
-            Relative width of the bracket (held, lost).
+            Relative width of the bracket (held, lost). If ``held`` is ``most``, ``lost`` is infinite: at least so much.
+        slip : float
+            How far the points at which others carry the body may slip on it, as a share of its size; infinite to
+            count whatever comes to rest.
 
         Returns
         -------
@@ -582,7 +626,7 @@ class System(PathSystem):
         3.76
         """
         start = self.q0 if q is None else q
-        given = (most, tolerance, params, rest_speed, max_steps)
+        given = (most, tolerance, params, (rest_speed, max_steps, slip))
         return HeldWrench(
             *_core.largest_wrench(self, start, u, t, h, wrench, wrenches, *given)
         )

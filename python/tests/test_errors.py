@@ -162,3 +162,16 @@ def test_a_note_says_how_to_read_what_an_error_means():
         for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
             assert error.__notes__ == [f"help: quasistep explain {name}"]
             assert "explain" not in str(error)
+
+
+def test_scenes_of_the_folder_that_one_works_in_change_and_travel(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    corners = [(x, y, z) for z in (0, 1) for x, y in ((0, 0), (1, 0), (0, 1))]
+    faces = ["1 3 2", "4 5 6", "1 2 5", "1 5 4", "2 3 6", "2 6 5", "3 1 4", "3 4 6"]
+    lines = [f"v {x / 10} {y / 10} {z / 10}" for x, y, z in corners] + [f"f {face}" for face in faces]
+    (tmp_path / "wedge.obj").write_text("\n".join(lines))
+    (tmp_path / "cell.yml").write_text("models:\n  wedge: {mass: 1, shape: {mesh: {file: wedge.obj}}}\n")
+    for path in ("cell.yml", "./cell.yml", tmp_path / "cell.yml", "../" + tmp_path.name + "/cell.yml"):
+        system = qs.load(path)
+        assert system.with_({"models.wedge.mass": 2}).mass_matrix(system.q0)[-1, -1] == 2
+        assert pickle.loads(pickle.dumps(system)).n_q == system.n_q

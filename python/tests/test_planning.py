@@ -79,3 +79,35 @@ def test_a_finger_takes_another_side_of_the_box() -> None:
     plan = system.plan(goal, attempts=100, regrasps=[grasp], **words)
     assert plan.solved, plan
     assert np.abs(plan.u[:, :2]).max() <= 0.7
+
+
+def test_a_roadmap_is_kept_in_a_file_that_knows_its_scene(tmp_path):
+    system = qs.load("scenes/planar_pusher.yml", set={"step.relaxation": 1, "step.size": 0.1})
+    settings = {"planner": "mppi", "region": 0.02, "rates": 0.5}
+    pose = system.pose("box", system.q0)
+    ahead = lambda x: qs.PoseGoal("box", pose + [0, 0, 0, 0, x, 0, 0], angle=0.2)
+    roadmap = qs.Roadmap(system)
+    assert len(roadmap) == 1
+    assert system.plan(ahead(0.08), roadmap=roadmap, **settings).solved
+    roadmap.save(tmp_path / "box.json")
+    again = qs.Roadmap.load(tmp_path / "box.json", qs.load("scenes/planar_pusher.yml", set={"step.relaxation": 1, "step.size": 0.1}))
+    assert len(again) == len(roadmap) > 4 and again.h == 0.1
+    # the box was there on the way: nothing has to be searched
+    known = len(again)
+    plan = system.plan(ahead(0.05), roadmap=again, attempts=1, **settings)
+    assert plan.solved and len(again) <= known + 1
+    run = system.simulate_plan(plan)
+    np.testing.assert_allclose(run.q[::10], plan.q, atol=1e-6)
+    # in steps of half that size the box is where it was planned, to a tenth of its tolerance
+    finer = system.simulate_plan(plan, divisions=20)
+    assert abs(system.pose("box", finer.q[-1])[4] - pose[4] - 0.05) < 0.0055
+    heavier = system.with_({"models.box.mass": 2})
+    with pytest.raises(ValueError, match=r"box.json: this is no roadmap of this system: it is of another scene, 'planar_pusher'"):
+        qs.Roadmap.load(tmp_path / "box.json", heavier)
+    with pytest.raises(ValueError, match="is of another system"):
+        heavier.plan(ahead(0.05), roadmap=roadmap, **settings)
+    with pytest.raises(ValueError, match="`roadmap` has its own start"):
+        system.plan(ahead(0.05), roadmap=roadmap, h=0.05, **settings)
+    (tmp_path / "box.json").write_text("{}")
+    with pytest.raises(ValueError, match="`quasistep roadmap` is None; 1 is read"):
+        qs.Roadmap.load(tmp_path / "box.json", system)

@@ -28,7 +28,31 @@ pub fn bundle() -> Result<PathBuf, Failure> {
     if !std::fs::read(&bundle).is_ok_and(|present| present == built) {
         std::fs::write(&bundle, built).map_err(fail)?;
     }
+    copy_scenes()?;
     Ok(bundle)
+}
+
+/// Copies the scenes to where the crate of the command includes them.
+fn copy_scenes() -> Result<(), Failure> {
+    let to = root().join("crates/quasistep-cli/scenes");
+    let fail = |e: std::io::Error| Failure::new(format!("{}: {e}", to.display()));
+    if to.exists() {
+        std::fs::remove_dir_all(&to).map_err(fail)?;
+    }
+    copy_folder(&root().join("scenes"), &to).map_err(fail)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let (path, place) = entry.map(|entry| (entry.path(), to.join(entry.file_name())))?;
+        if path.is_dir() {
+            copy_folder(&path, &place)?;
+        } else {
+            std::fs::copy(&path, &place)?;
+        }
+    }
+    Ok(())
 }
 
 /// Folder of the files for PyPI.

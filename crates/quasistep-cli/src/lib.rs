@@ -12,7 +12,9 @@ mod say;
 
 mod check;
 mod clock;
+mod compare;
 mod convert;
+mod examples;
 mod explain;
 mod failure;
 mod interrupt;
@@ -148,9 +150,18 @@ Examples:
     /// Replay a plan in steps of a tenth, and say whether it reaches its goals and keeps its bounds
     #[command(after_help = "\
 Examples:
-  quasistep check-plan scenes/push_to_pose.yml out/push_to_pose/plan.json
-  quasistep check-plan scenes/push_to_pose.yml out/push_to_pose/plan.json --set friction.default=0.3")]
+  quasistep check-plan scenes/push_to_pose.yml out/push_to_pose-plan/plan.json
+  quasistep check-plan scenes/push_to_pose.yml out/push_to_pose-plan/plan.json --set friction.default=0.3")]
     CheckPlan(CheckPlanArgs),
+    /// Compare a recorded run with the scene's own steps: from each recorded state, and from the start on
+    #[command(after_help = "\
+Examples:
+  quasistep compare scenes/planar_push.yml out/planar_push
+  quasistep compare scenes/planar_push.yml out/planar_push --set models.box.mass=1.1
+  quasistep compare scenes/push_around.yml out/push_around-plan --tolerance 1e-9
+
+Exit code 1: a step from a recorded state ends elsewhere by more than the tolerance.")]
+    Compare(CompareArgs),
     /// Write a point cloud of a body's collision shapes, as a scanner would see it
     #[command(after_help = "\
 Examples:
@@ -167,6 +178,18 @@ Examples:
         /// Short names; without one all names are listed
         #[arg(value_parser = clap::builder::PossibleValuesParser::new(explain::names()), hide_possible_values = true)]
         names: Vec<String>,
+    },
+    /// Write the shipped scenes, with their models, into a folder: those that the documentation speaks of
+    #[command(after_help = "\
+Examples:
+  quasistep examples
+  quasistep examples my/scenes
+
+Then `quasistep run scenes/planar_push.yml` works from here.")]
+    Examples {
+        /// Folder, which must not have other files of these names
+        #[arg(default_value = "scenes")]
+        dir: PathBuf,
     },
     /// Print what a shell needs to complete this command's words
     #[command(after_help = "\
@@ -272,6 +295,19 @@ struct ConvertArgs {
     /// File to write, which must not exist; its ending tells the format: .xml or .yml [default: <scene>.xml]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    changes: Changes,
+}
+
+#[derive(Args)]
+struct CompareArgs {
+    /// Scene file
+    scene: PathBuf,
+    /// Folder of a run, or its recording.qsr
+    run: PathBuf,
+    /// Largest difference of steps from recorded states, in m or rad
+    #[arg(long, value_name = "X", default_value_t = 1e-6)]
+    tolerance: f64,
     #[command(flatten)]
     changes: Changes,
 }
@@ -408,11 +444,13 @@ pub fn execute<S: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = S>
         Command::Mpc(arguments) => mpc::mpc(arguments, cli.quiet),
         Command::Plan(arguments) => plan::plan(arguments, cli.quiet),
         Command::CheckPlan(arguments) => plan::check_plan(arguments, cli.quiet),
+        Command::Compare(arguments) => compare::compare(arguments, cli.quiet),
         Command::Sample(arguments) => sample::sample(arguments, cli.quiet),
         Command::Explain { names } => {
             explain::explain(names);
             Ok(())
         }
+        Command::Examples { dir } => examples::examples(dir, cli.quiet),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "quasistep", &mut text);

@@ -56,6 +56,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
         )));
     }
     let page = has_page.then(|| dir.join("view.html"));
+    arguments.output.write_trajectory(&dir, &scene)?;
     arguments.output.tell(&dir, page.as_deref(), quiet);
     Ok(())
 }

@@ -31,6 +31,9 @@ pub struct Output {
     /// Write the run for Foxglove too, as an MCAP file
     #[arg(long, value_name = "FILE")]
     mcap: Option<PathBuf>,
+    /// Write the commands of the joints for a robot's controller too, as a JointTrajectory in JSON or YAML
+    #[arg(long, value_name = "FILE")]
+    trajectory: Option<PathBuf>,
     /// Open the page in the browser
     #[arg(long, conflicts_with = "no_page")]
     open: bool,
@@ -59,6 +62,19 @@ impl Output {
     fn write_mcap(&self, place: &Path) -> Result<(), Failure> {
         let Some(file) = &self.mcap else { return Ok(()) };
         quasistep_view::convert_to_mcap(&place.join("recording.qsr"), file).map_err(Failure::files)
+    }
+
+    /// Writes the commands of a run as a joint trajectory, if that was asked for.
+    pub fn write_trajectory(&self, dir: &Path, scene: &Scene) -> Result<(), Failure> {
+        let Some(file) = &self.trajectory else { return Ok(()) };
+        let refused = |why: String| Failure::usage(format!("{}: {why}", file.display()));
+        let recording = Recording::read(&dir.join("recording.qsr")).map_err(Failure::usage)?;
+        let trajectory = scene.trajectory(&recording, None).map_err(refused)?;
+        if !trajectory.left_out.is_empty() {
+            let names = trajectory.left_out.join(", ");
+            tell!("warning: {}: left out, for no joint has them: {names}", file.display());
+        }
+        trajectory.write(file).map_err(|e| Failure::files(format!("{}: {e}", file.display())))
     }
 
     /// Writes the recording, the tables if requested, the plots and the page, with what was wanted of the run, into

@@ -17,7 +17,10 @@ pub fn plan(arguments: &PlanArgs, quiet: bool) -> Result<(), Failure> {
     let changes = arguments.changes.pairs()?;
     let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
     let section = section_of(&scene, &arguments.scene)?;
-    let dir = arguments.out.clone().unwrap_or_else(|| Path::new("out").join(&scene.name));
+    let dir = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("out").join(format!("{}-plan", scene.name)));
     let folder = RunFolder::open(&dir).map_err(Failure::usage)?;
     if !quiet {
         say!("{}", scene.contents().title);
@@ -55,6 +58,7 @@ pub fn plan(arguments: &PlanArgs, quiet: bool) -> Result<(), Failure> {
         });
     }
     let page = has_page.then(|| dir.join("view.html"));
+    arguments.output.write_trajectory(&dir, &scene)?;
     arguments.output.tell(&dir, page.as_deref(), quiet);
     Ok(())
 }
@@ -67,6 +71,11 @@ pub fn check_plan(arguments: &CheckPlanArgs, quiet: bool) -> Result<(), Failure>
     let verdict = planned::check(&scene, section, &plan);
     if !quiet {
         say!("{}", measures(&verdict));
+        let [angle, distance, joint] =
+            planned::check_finer(&scene, section, &plan).errors.map(figure);
+        say!(
+            "in steps of half that size: off the goals by {angle} rad, {distance} m, joints by {joint} rad or m"
+        );
     }
     if verdict.holds() {
         if !quiet {

@@ -58,6 +58,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
             Failure::world(text)
         });
     }
+    arguments.output.write_trajectory(&dir, &scene)?;
     arguments.output.tell(&dir, page.as_deref(), quiet);
     let undecided = course.tally.stand_ins() - course.tally.without_recovery();
     if arguments.strict && undecided > 0 && scene.params.fallback == Fallback::Undecided {

@@ -35,7 +35,7 @@ const ENOUGH: f64 = 0.5;
 const PATHS: usize = 2;
 
 /// Work limit of a step in a search, in multiply-adds: some milliseconds.
-const WORK: u64 = 20_000_000;
+pub const WORK: u64 = 20_000_000;
 
 /// What a planner keeps from one improvement to the next.
 enum Memory {
@@ -76,19 +76,30 @@ pub fn plan(
     limits: &Limits,
     look: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Plan, TaskError> {
+    check_start(system, params, (&start.q, before), task)?;
+    // a step that is so hard to compute is not worth it
+    let limited = StepParams { work_limit: params.work_limit.min(WORK), ..params.clone() };
+    let world = World { system, params: &limited, task, threads: limits.threads };
+    Ok(Search::new(world, params, limits, look).plan((start, before), planner))
+}
+
+/// Checks the task, and that configuration and command at the start are within its bounds.
+pub fn check_start(
+    system: &System,
+    params: &StepParams,
+    (q, before): (&[f64], &[f64]),
+    task: &Task,
+) -> Result<(), TaskError> {
     task.check(system, before, params)?;
     for bound in &task.states {
-        let value = start.q[bound.coordinate];
-        if !(bound.excess(&start.q) <= 1e-9 * (1.0 + value.abs())) {
+        let value = q[bound.coordinate];
+        if !(bound.excess(q) <= 1e-9 * (1.0 + value.abs())) {
             let name = system.model().coordinate_names().swap_remove(bound.coordinate);
             let (what, rule) = (format!("`{name}` at the start"), "within its bounds");
             return Err(TaskError::Number { what, value, rule });
         }
     }
-    // a step that is so hard to compute is not worth it
-    let limited = StepParams { work_limit: params.work_limit.min(WORK), ..params.clone() };
-    let world = World { system, params: &limited, task, threads: limits.threads };
-    Ok(Search::new(world, params, limits, look).plan((start, before), planner))
+    Ok(())
 }
 
 /// One attempt.
@@ -136,33 +147,43 @@ impl<'a> Search<'a> {
 
     /// Searches for commands from a state; `before` is the command there.
     pub fn plan(&mut self, (start, before): (&State, &[f64]), planner: &Planner) -> Plan {
-        let task = self.world.task;
         let warm = self.work.warm_start();
         let root = From { state: start.clone(), warm, before: before.to_vec() };
-        let mut tree = Tree::new(root);
-        self.measure(&mut tree, 0);
+        self.go_on(&mut Tree::new(root), &[], planner)
+    }
+
+    /// Searches for commands from the states of a tree. New grasps are tried at its `leaves`, too.
+    pub fn go_on(&mut self, tree: &mut Tree, leaves: &[usize], planner: &Planner) -> Plan {
+        for node in 0..tree.len() {
+            self.measure(tree, node);
+        }
+        for &leaf in leaves {
+            tree.note_end(leaf, None);
+        }
+        let nearest = tree.nearest();
         let mut random = Random::new(planner.seed());
-        let (mut best, mut status) = (0, PlanEnd::Stalled);
-        let takes_grasps = !task.grasps.is_empty();
+        let (mut best, mut status) = (nearest, PlanEnd::Stalled);
+        let takes_grasps = !self.world.task.grasps.is_empty();
         for index in 0..self.limits.attempts.max(1) {
             let attempt = self.draw_attempt(index, planner, &mut random);
             let mut origin = None;
             let first = match index {
-                0 => 0,
+                // for the warm starts on the way
+                0 => self.replay(tree, nearest).0,
                 _ if takes_grasps && index % 4 != 2 => {
                     let (node, end) = tree.most_promising(self.limits.steps, &mut random);
                     origin = end;
-                    self.regrasp(&mut tree, node, &attempt, &mut random).unwrap_or(node)
+                    self.regrasp(tree, node, &attempt, &mut random).unwrap_or(node)
                 }
                 _ => {
                     let node = tree.anywhere_on_the_way_to(best, &mut random);
                     match index % 4 {
-                        2 => self.wander(&attempt.planner, &mut tree, node, &mut random),
+                        2 => self.wander(&attempt.planner, tree, node, &mut random),
                         _ => node,
                     }
                 }
             };
-            let (nearest, end) = self.attempt(&attempt, &mut tree, first);
+            let (nearest, end) = self.attempt(&attempt, tree, first);
             tree.note_end(nearest, origin);
             let ends = matches!(end, PlanEnd::Reached | PlanEnd::Time | PlanEnd::Stopped);
             let is_better = tree.is_nearer(nearest, best) || end == PlanEnd::Reached;
@@ -180,7 +201,7 @@ impl<'a> Search<'a> {
             }
         }
         if status != PlanEnd::Reached {
-            best = self.replay(&mut tree, best).0;
+            best = self.replay(tree, best).0;
         }
         tree.plan(best, status, self.full.time_step)
     }

@@ -67,6 +67,21 @@ impl Tree {
         self.nodes.len() - 1
     }
 
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The node that is nearest to the goals.
+    pub fn nearest(&self) -> usize {
+        (1..self.len()).fold(0, |best, node| if self.is_nearer(node, best) { node } else { best })
+    }
+
+    /// Ends of attempts behind the first `n`.
+    pub fn ends_after(&self, n: usize) -> Vec<usize> {
+        self.ends.iter().skip(n).map(|(end, _)| *end).collect()
+    }
+
     /// Nodes from the root to one of them, both included.
     pub fn way_to(&self, node: usize) -> Vec<usize> {
         let up = |node: &usize| (*node > 0).then(|| self.nodes[*node].parent);

@@ -17,6 +17,7 @@ mod derivatives;
 mod error;
 mod kinematics;
 mod loads;
+mod motion;
 mod params;
 mod paths;
 mod plan;
@@ -54,7 +55,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(command, m)?)?;
     m.add_function(wrap_pyfunction!(help, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
-    m.add_function(wrap_pyfunction!(run::mcap_rows, m)?)?;
+    m.add_function(wrap_pyfunction!(motion::mcap_motion, m)?)?;
+    m.add_function(wrap_pyfunction!(motion::compare, m)?)?;
     m.add_function(wrap_pyfunction!(batch::batch, m)?)?;
     m.add_function(wrap_pyfunction!(closed_loop::control_run, m)?)?;
     m.add_function(wrap_pyfunction!(closed_loop::linearise, m)?)?;
@@ -79,6 +81,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_matrix, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_rpy, m)?)?;
     m.add_function(wrap_pyfunction!(plan::plan, m)?)?;
+    m.add_class::<plan::PyRoadmap>()?;
     m.add_function(wrap_pyfunction!(paths::grasps, m)?)?;
     m.add_function(wrap_pyfunction!(paths::joint_path, m)?)?;
     m.add_function(wrap_pyfunction!(rollout::rollout_gradients, m)?)?;

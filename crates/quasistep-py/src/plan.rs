@@ -10,13 +10,14 @@ use crate::system::System;
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 use quasistep::State;
 use quasistep_math::{Pose, Quat};
 use quasistep_plan::{
-    Average, Goal, JointTarget, Limits, LocalSettings, PlanEnd, Planner, PoseTarget,
+    Average, Goal, JointTarget, Limits, LocalSettings, PlanEnd, Planner, PoseTarget, Roadmap,
     SamplingSettings, StateBound, Target, Task, check_plan,
 };
+use std::sync::{Mutex, PoisonError};
 
 /// A target: a frame, its pose, and the components that count; or a coordinate and its value. Then
 /// the tolerances.
@@ -129,15 +130,54 @@ fn planner(
     }
 }
 
+/// What searches from one start found.
+#[pyclass(frozen, name = "Roadmap", module = "quasistep._core")]
+pub struct PyRoadmap {
+    inner: Mutex<Roadmap>,
+}
+
+#[pymethods]
+impl PyRoadmap {
+    #[new]
+    fn new(q: Array<'_>, u: Array<'_>, h: f64) -> PyResult<Self> {
+        let inner = Roadmap::new(&vector("q0", &q)?, &vector("u0", &u)?, h);
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    #[classmethod]
+    fn from_arrays(
+        _cls: &Bound<'_, PyType>,
+        parents: Vec<usize>,
+        q: Array<'_>,
+        u: Array<'_>,
+        widths: (usize, usize),
+        h: f64,
+    ) -> PyResult<Self> {
+        let inner = Roadmap::from_arrays(parents, flat(&q), flat(&u), widths, h);
+        inner.map(|inner| Self { inner: Mutex::new(inner) }).map_err(PyValueError::new_err)
+    }
+
+    /// Parents, configurations and commands of all nodes, and the time step.
+    #[allow(clippy::type_complexity)] // a tuple for Python
+    fn arrays(&self) -> (Vec<usize>, Vec<f64>, Vec<f64>, f64) {
+        let own = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let (parents, q, u) = own.arrays();
+        (parents.to_vec(), q.to_vec(), u.to_vec(), own.time_step())
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
 /// Searches for a plan, and checks it. Returns all results by name; arrays are flat.
 #[pyfunction]
-#[pyo3(signature = (system, q, u, goals, costs, within, settings, limits, h, params, progress))]
+#[pyo3(signature = (system, start, goals, costs, within, settings, limits, h, params, progress))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn plan<'py>(
     py: Python<'py>,
     system: &System,
-    q: Array<'py>,
-    u: Array<'py>,
+    start: (Array<'py>, Array<'py>, Option<Py<PyRoadmap>>),
     goals: Vec<Vec<TargetArgument>>,
     costs: Costs<'py>,
     within: (States, Vec<Grasps>),
@@ -147,6 +187,7 @@ pub fn plan<'py>(
     params: Option<&StepParams>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let (q, u, roadmap) = start;
     let params = system.params_with(params, h);
     let world = &system.scene.system;
     let task = task(system, system.goals(goals)?, costs, within)?;
@@ -159,8 +200,17 @@ pub fn plan<'py>(
         let mut look = |progress: &quasistep_plan::Progress| {
             watch.look(progress.attempt * steps + progress.steps)
         };
-        let start = (&state, &before[..]);
-        quasistep_plan::plan(world, &params, start, &task, &planner(settings), &limits, &mut look)
+        let planner = planner(settings);
+        match &roadmap {
+            Some(roadmap) => {
+                let mut own = roadmap.get().inner.lock().unwrap_or_else(PoisonError::into_inner);
+                own.plan(world, &params, &task, &planner, &limits, &mut look)
+            }
+            None => {
+                let start = (&state, &before[..]);
+                quasistep_plan::plan(world, &params, start, &task, &planner, &limits, &mut look)
+            }
+        }
     });
     if let Some(error) = watch.error {
         return Err(error);

@@ -15,7 +15,7 @@ use quasistep_record::{
     Finish, RecordError, RunFolder, write_contacts_csv, write_sensors_csv, write_states_csv,
 };
 use quasistep_scene::{RunOptions, RunStep};
-use quasistep_view::{Camera, StillOptions, ViewError, still};
+use quasistep_view::{Camera, StillOptions, still};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -212,15 +212,6 @@ pub fn run<'py>(
     Ok((Recording { inner: outcome.recording }, arrays, watch.error.or(stopped)))
 }
 
-/// Joint states and commands of an MCAP file as rows of text; the first one has their names.
-#[pyfunction]
-pub fn mcap_rows(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Vec<String>>> {
-    py.detach(|| quasistep_view::read_joint_rows(&path)).map_err(|e| match e {
-        ViewError::Io { .. } => PyOSError::new_err(e.to_string()),
-        _ => PyValueError::new_err(e.to_string()),
-    })
-}
-
 /// All data from which plots and pages of a run are made: plain, versioned, readable without the simulator.
 #[pyclass(frozen, module = "quasistep._core")]
 pub struct Recording {
@@ -230,6 +221,10 @@ pub struct Recording {
 impl Recording {
     pub fn new(inner: quasistep_record::Recording) -> Self {
         Self { inner }
+    }
+
+    pub const fn inner(&self) -> &quasistep_record::Recording {
+        &self.inner
     }
 }
 
@@ -329,6 +324,28 @@ impl Recording {
     fn mcap(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| quasistep_view::write_mcap(&self.inner, &path))
             .map_err(|e| PyOSError::new_err(e.to_string()))
+    }
+
+    /// Commands as a joint trajectory: `names`, `left_out`, `stiffness`, arrays `t`, `positions`, `velocities`, `efforts`
+    /// row by row, `json` and `yaml`.
+    fn trajectory<'py>(
+        &self,
+        py: Python<'py>,
+        system: &System,
+        model: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = system.scene.trajectory(&self.inner, model).map_err(PyValueError::new_err)?;
+        let data = PyDict::new(py);
+        data.set_item("json", found.to_json())?;
+        data.set_item("yaml", found.to_yaml())?;
+        data.set_item("names", found.joint_names)?;
+        data.set_item("left_out", found.left_out)?;
+        data.set_item("stiffness", found.stiffness)?;
+        data.set_item("t", found.times)?;
+        data.set_item("positions", found.positions)?;
+        data.set_item("velocities", found.velocities)?;
+        data.set_item("efforts", found.efforts)?;
+        Ok(data)
     }
 
     /// A still image of one frame, as the bytes of a PNG file.

@@ -29,7 +29,7 @@ pub fn settle<'py>(
     let input = system.input(t, u, None, wrenches, &params)?;
     let mut state = State::at_rest(t, vector("q", &q)?);
     let mut work = system.workspace(None);
-    let rule = RestRule { speed, max_steps };
+    let rule = RestRule { speed, max_steps, ..RestRule::default() };
     let settled = py.detach(|| {
         let world = &system.scene.system;
         world.settle(&mut state, &input, &params, &rule, &mut work).cloned()
@@ -43,7 +43,7 @@ pub fn settle<'py>(
 /// Largest multiple of a wrench that is held. Returns the held and the lost factor, the
 /// configuration, and the number of trials.
 #[pyfunction]
-#[pyo3(signature = (system, q, u, t, h, wrench, wrenches, most, tolerance, params, speed, max_steps))]
+#[pyo3(signature = (system, q, u, t, h, wrench, wrenches, most, tolerance, params, rule))]
 #[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn largest_wrench<'py>(
     py: Python<'py>,
@@ -57,13 +57,13 @@ pub fn largest_wrench<'py>(
     most: f64,
     tolerance: f64,
     params: Option<&StepParams>,
-    speed: f64,
-    max_steps: usize,
+    rule: (f64, usize, f64),
 ) -> PyResult<(f64, f64, Bound<'py, PyArray1<f64>>, usize)> {
     let params = system.params_with(params, h);
     let input = system.input(t, u, None, wrenches, &params)?;
     let state = State::at_rest(t, vector("q", &q)?);
-    let rule = RestRule { speed, max_steps };
+    let (speed, max_steps, slip) = rule;
+    let rule = RestRule { speed, max_steps, slip };
     let mut work = system.workspace(None);
     let asked = system.wrenches(Some(wrench.into()))?;
     let answer = py.detach(|| {

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use quasistep::{Attached, ConstraintKind, SensedStep, State, StepInput, Workspace, Wrench};
 use quasistep_scene::{Scene, SceneSource};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -81,14 +82,15 @@ pub enum NameOrIndex {
     Index(usize),
 }
 
-/// Parts of a [`SceneSource`], in types that Python can pickle.
+/// Parts of a [`SceneSource`], in types that Python can pickle. Paths are texts: Python's own would make `.` of
+/// an empty one, and leave out `./`.
 type Source = (
     String,
     String,
     String,
-    PathBuf,
+    OsString,
     Vec<(String, String)>,
-    Option<Vec<(PathBuf, Option<Vec<u8>>)>>,
+    Option<Vec<(OsString, Option<Vec<u8>>)>>,
 );
 
 impl System {
@@ -182,11 +184,14 @@ impl System {
         text: String,
         file: String,
         name: String,
-        dir: PathBuf,
+        dir: OsString,
         changes: Vec<(String, String)>,
-        files: Option<Vec<(PathBuf, Option<Vec<u8>>)>>,
+        files: Option<Vec<(OsString, Option<Vec<u8>>)>>,
     ) -> PyResult<Self> {
-        let share = |(path, bytes): (PathBuf, Option<Vec<u8>>)| (path, bytes.map(Arc::from));
+        let dir = PathBuf::from(dir);
+        let share = |(path, bytes): (OsString, Option<Vec<u8>>)| {
+            (PathBuf::from(path), bytes.map(Arc::from))
+        };
         let files = files.map(|files| files.into_iter().map(share).collect());
         let source = SceneSource { text, file, name, dir, changes, files };
         Scene::from_source(&source).map(Self::new).map_err(|e| error::scene(&e))
@@ -549,8 +554,17 @@ fn source(scene: &Scene) -> Source {
 
 fn parts(source: SceneSource) -> Source {
     let SceneSource { text, file, name, dir, changes, files } = source;
-    let own = |(path, bytes): (PathBuf, Option<Arc<[u8]>>)| (path, bytes.map(|b| b.to_vec()));
-    (text, file, name, dir, changes, files.map(|files| files.into_iter().map(own).collect()))
+    let own = |(path, bytes): (PathBuf, Option<Arc<[u8]>>)| {
+        (path.into_os_string(), bytes.map(|b| b.to_vec()))
+    };
+    (
+        text,
+        file,
+        name,
+        dir.into_os_string(),
+        changes,
+        files.map(|files| files.into_iter().map(own).collect()),
+    )
 }
 
 /// Wall time since the first call, in ns.

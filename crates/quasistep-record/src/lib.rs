@@ -68,6 +68,7 @@ mod query;
 mod reader;
 mod run_files;
 mod swap;
+mod trajectory;
 mod uniqueness;
 mod whole;
 
@@ -85,5 +86,6 @@ pub use file::{RecordingWriter, VERSION};
 pub use folder::RunFolder;
 pub use query::{continue_quaternions, quaternion_starts};
 pub use reader::RecordingReader;
+pub use trajectory::Trajectory;
 pub use uniqueness::{DeterminedSum, ForceUniqueness, MotionUniqueness, SharedForce, Uniqueness};
 pub use whole::write_whole;

@@ -26,6 +26,7 @@ mod cloud;
 mod collision_mesh;
 mod collisions;
 mod commands;
+mod compare;
 mod constraints;
 mod contents;
 mod control;
@@ -75,6 +76,7 @@ mod words;
 mod world;
 
 pub use cloud::CloudReport;
+pub use compare::{Compared, Course};
 pub use contents::{Contents, counted, figure, overlaps_in_words};
 pub use control::{ControlModel, ControlSection, ControlWeights};
 pub use facts::{Fact, FactResult, FactWatch};

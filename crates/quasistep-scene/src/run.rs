@@ -3,11 +3,12 @@
 use crate::scene::{Scene, n_steps};
 use crate::sensors::recorded;
 use quasistep::{
-    Checkpoint, ContactMode, SensedStep, State, StepError, StepInput, StepParams, StepReport,
+    Checkpoint, ContactMode, Role, SensedStep, State, StepError, StepInput, StepParams, StepReport,
     Uniqueness, WarmStart, Wrench,
 };
 use quasistep_math::Pose;
-use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording};
+use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording, Trajectory};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// One step of a run, passed to the observer after the step.
@@ -285,6 +286,31 @@ impl Scene {
         }
     }
 
+    /// Commands of a recorded run as a joint trajectory, with the stiffness of the springs; of one model alone if it
+    /// is given.
+    ///
+    /// # Errors
+    ///
+    /// A text that says what is missing.
+    pub fn trajectory(
+        &self,
+        recording: &Recording,
+        model: Option<&str>,
+    ) -> Result<Trajectory, String> {
+        let tree = self.system.model();
+        let names = tree.coordinate_names();
+        let mut stiffness = BTreeMap::new();
+        for (index, role) in self.system.roles().iter().enumerate() {
+            let Role::Actuated(actuator) = role else { continue };
+            let own = names[tree.body(index).q.clone()].iter();
+            stiffness.extend(own.cloned().zip(actuator.stiffness.iter().copied()));
+        }
+        for torque in self.torques() {
+            stiffness.entry(names[torque.coordinate].clone()).or_insert(0.0);
+        }
+        Trajectory::of(recording, &stiffness, model)
+    }
+
     /// Readings of the scene's sensors in a step; empty if it has none.
     pub fn read_sensors(&self, step: &SensedStep<'_>) -> Vec<f64> {
         if self.sensors.is_empty() {
@@ -295,7 +321,7 @@ impl Scene {
 
     /// Coordinates of joints and frames, pads and switches, that have a command and a drive force: index in `q_cmd`,
     /// and index in the effort. Quaternions are left out: their four numbers share three torques.
-    fn commanded_coordinates(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn commanded_coordinates(&self) -> Vec<(usize, usize)> {
         let model = self.system.model();
         let (mut at_q, mut at_v) = (0, 0);
         let mut all = Vec::new();

@@ -33,10 +33,8 @@ const PER_NEWTON: f64 = 0.01;
 const LONGEST: f64 = 0.3;
 const THICK: f64 = 0.01;
 const LEAST_SIZE: f64 = 0.01;
-/// Largest MCAP file that is read, in bytes.
-const MOST_BYTES: u64 = 1 << 30;
 /// Schema of joint states and commands.
-const JOINT_STATES: &str = "foxglove.JointStates";
+pub const JOINT_STATES: &str = "foxglove.JointStates";
 /// Primitives of a scene entity, all lists.
 const PRIMITIVES: [&str; 8] =
     ["arrows", "cubes", "spheres", "cylinders", "lines", "triangles", "texts", "models"];
@@ -89,69 +87,6 @@ fn write(file: &Path, head: &Recording, next: NextFrames<'_>) -> Result<(), View
         writer.out.finish().map(drop).map_err(io::Error::other)
     });
     written.map_err(|e| ViewError::io(file, e))
-}
-
-/// Reads joint states and commands of an MCAP file: `foxglove.JointStates` in JSON.
-///
-/// Returns a table as text, as `qs.Motion.read` has it from CSV files: a row of names, `u.` before those on
-/// topics that end in `joint_commands`, then a row of positions for each time; empty where a message does
-/// not have the name.
-///
-/// # Errors
-///
-/// [`ViewError::Io`] if the file cannot be read; [`ViewError::Mcap`] if it is spoilt or has no such
-/// message.
-pub fn read_joint_rows(file: &Path) -> Result<Vec<Vec<String>>, ViewError> {
-    let bytes = bytes_of(file).map_err(|e| ViewError::io(file, e))?;
-    let bad = |problem: String| ViewError::Mcap { file: file.to_owned(), problem };
-    let mut names: Vec<String> = Vec::new();
-    let mut rows: BTreeMap<u64, BTreeMap<String, f64>> = BTreeMap::new();
-    let messages = mcap::MessageStream::new(&bytes).map_err(|e| bad(e.to_string()))?;
-    for message in messages {
-        let message = message.map_err(|e| bad(e.to_string()))?;
-        let channel = &message.channel;
-        let is_joints = channel.schema.as_ref().is_some_and(|schema| schema.name == JOINT_STATES);
-        if !is_joints || channel.message_encoding != "json" {
-            continue;
-        }
-        let place = format!("{} at {} ns", channel.topic, message.log_time);
-        let value: Value =
-            serde_json::from_slice(&message.data).map_err(|e| bad(format!("{place}: {e}")))?;
-        let prefix = if channel.topic.ends_with("joint_commands") { "u." } else { "" };
-        let row = rows.entry(message.log_time).or_default();
-        for joint in value["joints"].as_array().into_iter().flatten() {
-            let (Some(name), Some(x)) = (joint["name"].as_str(), joint["position"].as_f64()) else {
-                continue;
-            };
-            let name = format!("{prefix}{name}");
-            if !names.contains(&name) {
-                names.push(name.clone());
-            }
-            row.insert(name, x);
-        }
-    }
-    if names.is_empty() {
-        return Err(bad(format!("it has no positions in `{JOINT_STATES}` messages as JSON")));
-    }
-    let cells = |row: &BTreeMap<String, f64>| {
-        let cell = |name: &String| row.get(name).map_or(String::new(), f64::to_string);
-        names.iter().map(cell).collect()
-    };
-    let table: Vec<Vec<String>> = rows.values().map(cells).collect();
-    Ok([vec![names.clone()], table].concat())
-}
-
-/// The bytes of a regular file of bounded length.
-fn bytes_of(file: &Path) -> io::Result<Vec<u8>> {
-    let about = std::fs::metadata(file)?;
-    let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    if !about.is_file() {
-        return refused("it is no file".into());
-    }
-    if about.len() > MOST_BYTES {
-        return refused(format!("it has {} bytes; at most {MOST_BYTES} are read", about.len()));
-    }
-    std::fs::read(file)
 }
 
 /// Writes the messages of frames.

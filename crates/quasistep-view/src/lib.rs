@@ -8,16 +8,19 @@
 //! - [`still()`], [`strips`]: one frame, or strips of frames, as a PNG, drawn in software: no GPU, no
 //!   browser;
 //! - [`write_gif`]: a run as a moving picture, drawn in software, too;
-//! - [`write_mcap`], [`convert_to_mcap`]: a recording for Foxglove, and [`read_joint_rows`], joint states of such files.
+//! - [`write_mcap`], [`convert_to_mcap`]: a recording for Foxglove, and [`read_mcap`]: joint states, commands and poses of
+//!   such files and of ROS 2.
 //!
 //! The page's program is built from `viewer/` by this crate's build script if npm is available.
 //! Without npm everything else works, and the error of [`write_page`] says what to install.
 
 mod bounds;
+mod cdr;
 mod drawn;
 mod error;
 mod first_view;
 mod foxglove;
+mod mcap_reader;
 mod page;
 pub mod plot;
 mod plots;
@@ -29,7 +32,8 @@ pub use bounds::{Bounds, bounds};
 pub use drawn::{Curve, GoalPose, Intent};
 pub use error::ViewError;
 pub use first_view::{FirstView, first_view};
-pub use foxglove::{convert_to_mcap, read_joint_rows, write_mcap};
+pub use foxglove::{convert_to_mcap, write_mcap};
+pub use mcap_reader::{McapMotion, PoseSeries, Series, read_mcap};
 pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with};
 pub use plots::write_plots;
 pub use still::{Camera, StillOptions, Video, still, strips, write_gif};

@@ -11,6 +11,7 @@ use crate::report::StepReport;
 use crate::state::{Checkpoint, State, StepInput, Wrench};
 use crate::system::System;
 use crate::workspace::Workspace;
+use quasistep_math::{Pose, Vec3};
 
 /// Criterion for rest, and the largest number of steps to reach it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,11 +21,14 @@ pub struct RestRule {
     pub speed: f64,
     /// Largest number of steps, ≥ 1. Default 1000.
     pub max_steps: usize,
+    /// Of [`System::largest_wrench`]: how far the points at which others carry the loaded body may slip on it, as a
+    /// share of its size, > 0, may be infinite. Default 0.05.
+    pub slip: f64,
 }
 
 impl Default for RestRule {
     fn default() -> Self {
-        Self { speed: 1e-8, max_steps: 1000 }
+        Self { speed: 1e-8, max_steps: 1000, slip: 0.05 }
     }
 }
 
@@ -33,6 +37,10 @@ impl RestRule {
         if !(self.speed > 0.0 && self.speed.is_finite()) {
             let (seen, rule) = (format!("{}", self.speed), "> 0 m/s".into());
             return Err(ParamError { name: "rest_speed", seen, rule });
+        }
+        if !(self.slip > 0.0) {
+            let (seen, rule) = (format!("{}", self.slip), "> 0".into());
+            return Err(ParamError { name: "slip", seen, rule });
         }
         if self.max_steps == 0 {
             return Err(ParamError { name: "max_steps", seen: "0".into(), rule: "≥ 1".into() });
@@ -74,7 +82,7 @@ impl From<ParamError> for StaticsError {
 pub struct HeldWrench {
     /// Largest factor found under which the system comes to rest.
     pub held: f64,
-    /// Smallest factor found under which the system does not come to rest; infinite if `held` is the largest factor
+    /// Smallest factor found under which the system does not come to rest, or the body slips; infinite if `held` is the largest factor
     /// allowed.
     pub lost: f64,
     /// Configuration at rest under `held`.
@@ -123,7 +131,8 @@ impl System {
     /// the relative tolerance `tolerance`.
     ///
     /// A load is held if the system comes to rest under it, starting from its rest configuration
-    /// without `wrench`. Robot joints deflect as their springs permit. `wrench` adds to the
+    /// without `wrench`, and if the points at which others carry the body have not slipped further than
+    /// `rule.slip`: what slides out of a grasp and comes to rest elsewhere was not held. Robot joints deflect as their springs permit. `wrench` adds to the
     /// wrenches of `input`. The factor is found by bisection.
     ///
     /// # Errors
@@ -152,32 +161,79 @@ impl System {
         }
         let mut loaded = input.clone();
         loaded.wrenches.push(Wrench { force_W: wrench.force_W * 0.0, ..wrench.clone() });
-        let last = loaded.wrenches.len() - 1;
-        let mut trials = 0;
-        let mut rest_under = |factor: f64, from: &State| -> Result<State, StaticsError> {
-            trials += 1;
-            loaded.wrenches[last].force_W = wrench.force_W * factor;
-            loaded.wrenches[last].torque_W = wrench.torque_W * factor;
+        let mut rest_under = |factor: f64, from: &State, grip: &Grip| {
+            if let Some(last) = loaded.wrenches.last_mut() {
+                last.force_W = wrench.force_W * factor;
+                last.torque_W = wrench.torque_W * factor;
+            }
             let mut state = from.clone();
             // every trial starts cold, so that its result depends only on its load
             work.resume(&Checkpoint::default());
-            self.settle(&mut state, &loaded, params, rule, work).map(|_| state)
+            let report = self.settle(&mut state, &loaded, params, rule, work)?;
+            let carried = self.grip(&state.q, report, wrench.body);
+            let is_held = grip.slip(self, &state.q) <= rule.slip * self.size(wrench.body);
+            Ok::<_, StaticsError>((state, carried, is_held))
         };
-        let base = rest_under(0.0, state)?;
-        let (mut held, mut lost) = (0.0, most);
+        let (base, grip, _) = rest_under(0.0, state, &Grip::default())?;
+        let (mut held, mut lost, mut trials) = (0.0, most, 2);
         let mut at_rest = base.clone();
-        if let Ok(state) = rest_under(most, &base) {
+        if let Ok((state, _, true)) = rest_under(most, &base, &grip) {
             return Ok(HeldWrench { held: most, lost: f64::INFINITY, q: state.q, trials });
         }
         // the last condition ends the bisection at the resolution of floating point
         while lost - held > tolerance * lost && lost > most * f64::EPSILON {
             let middle = 0.5 * (held + lost);
-            match rest_under(middle, &base) {
-                Ok(state) => (held, at_rest) = (middle, state),
-                Err(_) => lost = middle,
+            trials += 1;
+            match rest_under(middle, &base, &grip) {
+                Ok((state, _, true)) => (held, at_rest) = (middle, state),
+                _ => lost = middle,
             }
         }
         Ok(HeldWrench { held, lost, q: at_rest.q, trials })
+    }
+
+    /// Largest distance of a point of a body's shapes from its origin, in m; not always the smallest bound.
+    fn size(&self, body: usize) -> f64 {
+        let own = self.geoms().iter().filter(|geom| geom.body == body);
+        own.map(|geom| geom.X_BG.translation.norm() + geom.shape.reach()).fold(0.0, f64::max)
+    }
+
+    /// The contacts that carry a body.
+    fn grip(&self, q: &[f64], report: &StepReport, body: usize) -> Grip {
+        let X_WB = self.poses(q);
+        let contacts = report.contacts.iter().filter(|contact| {
+            let loads = contact.normal_force > 0.0;
+            loads && [contact.body_a, contact.body_b].contains(&(body as u32))
+        });
+        let points = contacts.map(|contact| {
+            let bodies = [contact.body_a as usize, contact.body_b as usize];
+            (bodies, bodies.map(|body| X_WB[body].inverse_transform_point(contact.p_W)))
+        });
+        Grip { points: points.collect() }
+    }
+
+    fn poses(&self, q: &[f64]) -> Vec<Pose> {
+        let mut X_WB = vec![Pose::IDENTITY; self.model.n_bodies()];
+        self.model.poses(q, &mut X_WB);
+        X_WB
+    }
+}
+
+/// Where contacts carry a body: two bodies, and the point of contact in the frame of each.
+#[derive(Default)]
+struct Grip {
+    points: Vec<([usize; 2], [Vec3; 2])>,
+}
+
+impl Grip {
+    /// How far the two points of a contact have moved apart, at most, in m.
+    fn slip(&self, system: &System, q: &[f64]) -> f64 {
+        let X_WB = system.poses(q);
+        let apart = |(bodies, points): &([usize; 2], [Vec3; 2])| {
+            let [a, b] = [0, 1].map(|k| X_WB[bodies[k]].transform_point(points[k]));
+            (b - a).norm()
+        };
+        self.points.iter().map(apart).fold(0.0, f64::max)
     }
 }
 

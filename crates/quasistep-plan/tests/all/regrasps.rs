@@ -2,7 +2,7 @@
 
 use crate::{body, moved, pusher, start, task};
 use quasistep_plan::{
-    GraspSettings, Limits, LocalSettings, Plan, PlanEnd, Planner, Task, check_plan, plan,
+    GraspSettings, Limits, LocalSettings, Plan, PlanEnd, Planner, Roadmap, Task, check_plan, plan,
 };
 use quasistep_scene::Scene;
 use std::ops::ControlFlow;
@@ -70,4 +70,55 @@ fn grasps_of_tasks_are_checked_first() {
     around.grasps[0].clearance = 5e-3;
     around.grasps[0].touches.clear();
     assert_eq!(why(&around), "grasp 0: no pair of bodies is to touch; give at least one");
+}
+
+/// Once the way around the box is known, a place near its end is reached in one attempt from there. The same without
+/// a roadmap is not.
+#[test]
+fn a_roadmap_answers_the_next_goal_from_what_it_knows() {
+    let scene = pusher();
+    let (system, params) = (&scene.system, &scene.params);
+    let (state, before) = start(&scene);
+    let far = around(&scene);
+    let planner = Planner::Local(LocalSettings { region: 0.02, ..LocalSettings::default() });
+    let ask = |roadmap: &mut Roadmap, task: &Task, attempts: usize, threads: usize| {
+        let limits = Limits { steps: 400, patience: 8, attempts, threads, ..Limits::default() };
+        let look = &mut |_: &_| ControlFlow::Continue(());
+        roadmap.plan(system, params, task, &planner, &limits, look)
+    };
+    let made = |threads: usize| {
+        let mut roadmap = Roadmap::new(&state.q, &before, params.time_step);
+        let plan = ask(&mut roadmap, &far, 100, threads).unwrap();
+        assert_eq!(plan.status, PlanEnd::Reached);
+        roadmap
+    };
+    let mut roadmap = made(1);
+    assert_eq!(roadmap, made(3));
+    let known = roadmap.len();
+    assert!(known > 50, "{known}");
+
+    let goal = moved(system, &state.q, "box/box", (-0.08, 0.05, 2.5));
+    let near = Task { goals: vec![goal], ..far.clone() };
+    let ours = ask(&mut roadmap, &near, 1, 1).unwrap();
+    assert_eq!(ours.status, PlanEnd::Reached, "{:?}", ours.errors.last());
+    let verdict = check_plan(system, params, &state, &ours.claim(&near, &before));
+    assert!(verdict.holds(), "{verdict:?}");
+    assert_ne!(planned(&scene, &near, (1, 1)).status, PlanEnd::Reached);
+    // what was known is not stored again
+    assert!(roadmap.len() > known && roadmap.len() < known + 100, "{known} {}", roadmap.len());
+
+    let (parents, q, commands) = roadmap.arrays();
+    let widths = (state.q.len(), before.len());
+    let again = |parents: Vec<usize>, widths| {
+        Roadmap::from_arrays(parents, q.to_vec(), commands.to_vec(), widths, params.time_step)
+    };
+    assert_eq!(again(parents.to_vec(), widths).unwrap(), roadmap);
+    let mut wrong = parents.to_vec();
+    wrong[3] = 7;
+    assert!(again(wrong, widths).unwrap_err().contains("node 3 stands behind node 7"));
+    assert!(again(parents.to_vec(), (2, 2)).unwrap_err().contains("each node has 2 and 2"));
+
+    let mut other = Roadmap::new(&state.q, &before, 2.0 * params.time_step);
+    let why = ask(&mut other, &near, 1, 1).unwrap_err().to_string();
+    assert!(why.contains("the time step of a plan on this roadmap"), "{why}");
 }

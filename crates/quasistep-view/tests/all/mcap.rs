@@ -99,24 +99,164 @@ fn joint_states_are_read_back() {
     let file = dir.file("run.mcap");
     let recording = push();
     quasistep_view::write_mcap(&recording, &file).unwrap();
-    let rows = quasistep_view::read_joint_rows(&file).unwrap();
-    assert_eq!(rows.len(), 1 + N_FRAMES);
-    assert_eq!(rows[0].last().unwrap(), "u.finger.slide");
-    assert_eq!(rows[0][..8], recording.coordinates[..]);
-    for (row, frame) in rows[1..].iter().zip(&recording.frames) {
-        let q: Vec<f64> = row[..8].iter().map(|x| x.parse().unwrap()).collect();
-        assert_eq!(q, frame.q);
-        assert_eq!(row[8].parse().ok(), frame.q_cmd.first().copied());
+    let motion = quasistep_view::read_mcap(&file).unwrap();
+    assert_eq!(motion.positions.len(), recording.coordinates.len());
+    assert_eq!(motion.commands.keys().collect::<Vec<_>>(), ["finger.slide"]);
+    let times = |t: f64| (1e9 * t).round() as i64;
+    for (k, name) in recording.coordinates.iter().enumerate() {
+        let series: Vec<(i64, f64)> =
+            recording.frames.iter().map(|frame| (times(frame.t), frame.q[k])).collect();
+        assert_eq!(motion.positions[name], series);
+    }
+    let commands: Vec<(i64, f64)> =
+        recording.frames[1..].iter().map(|frame| (times(frame.t), frame.q_cmd[0])).collect();
+    assert_eq!(motion.commands["finger.slide"], commands);
+    for (k, frame) in recording.frames.iter().enumerate() {
+        let (t, parent, pose) = &motion.poses["box/body"][k];
+        assert_eq!((*t, parent.as_str(), *pose), (times(frame.t), "world", frame.X_WB[1]));
     }
     for (bytes, says) in
         [(&b"nonsense"[..], "magic"), (&std::fs::read(&file).unwrap()[..9000], "ended")]
     {
         std::fs::write(&file, bytes).unwrap();
-        let error = quasistep_view::read_joint_rows(&file).unwrap_err().to_string();
+        let error = quasistep_view::read_mcap(&file).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
     // a cloud is left out, and nothing else
     quasistep_view::write_mcap(&scan(100, true), &file).unwrap();
     let scene = &messages(&std::fs::read(&file).unwrap())["/scene"].2[0];
     assert_eq!(scene["entities"].as_array().unwrap().len(), 1);
+}
+
+/// Bytes of a message of ROS 2: numbers aligned to their size behind four bytes.
+struct Bytes {
+    all: Vec<u8>,
+    is_little: bool,
+}
+
+impl Bytes {
+    fn new(is_little: bool) -> Self {
+        Self { all: vec![0, u8::from(is_little), 0, 0], is_little }
+    }
+
+    fn number(&mut self, bytes: &[u8]) {
+        while !(self.all.len() - 4).is_multiple_of(bytes.len()) {
+            self.all.push(0);
+        }
+        if self.is_little {
+            self.all.extend(bytes);
+        } else {
+            self.all.extend(bytes.iter().rev());
+        }
+    }
+
+    fn u32(&mut self, x: u32) {
+        self.number(&x.to_le_bytes());
+    }
+
+    fn f64s(&mut self, all: &[f64]) {
+        all.iter().for_each(|x| self.number(&x.to_le_bytes()));
+    }
+
+    fn string(&mut self, text: &str) {
+        self.u32(text.len() as u32 + 1);
+        self.all.extend(text.bytes());
+        self.all.push(0);
+    }
+
+    fn header(&mut self, seconds: u32, nanoseconds: u32, frame: &str) {
+        self.u32(seconds);
+        self.u32(nanoseconds);
+        self.string(frame);
+    }
+}
+
+/// A file of messages of ROS 2: topic, schema, bytes; all logged at 7 s.
+fn bag(messages: &[(&str, &str, Vec<u8>)], compression: Option<mcap::Compression>) -> Vec<u8> {
+    let mut out = std::io::Cursor::new(Vec::new());
+    let mut writer = mcap::WriteOptions::new().compression(compression).create(&mut out).unwrap();
+    for (topic, schema, data) in messages {
+        let id = writer.add_schema(schema, "ros2msg", b"").unwrap();
+        let channel_id = writer.add_channel(id, topic, "cdr", &BTreeMap::new()).unwrap();
+        let time = 7_000_000_000;
+        let header = mcap::records::MessageHeader {
+            channel_id,
+            sequence: 0,
+            log_time: time,
+            publish_time: time,
+        };
+        writer.write_to_known_channel(&header, data).unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    out.into_inner()
+}
+
+#[test]
+fn messages_of_ros_are_read() {
+    let dir = Scratch::new("mcap-ros");
+    let file = dir.file("bag.mcap");
+    let pose = [1.0, 2.0, 3.0, 0.0, 0.0, 2.0, 0.0];
+    for is_little in [true, false] {
+        let mut joints = Bytes::new(is_little);
+        joints.header(3, 500, "base");
+        joints.u32(2);
+        joints.string("a");
+        joints.string("elbow");
+        joints.u32(2);
+        joints.f64s(&[0.25, -1.5]);
+        let mut told = Bytes::new(is_little);
+        // no stamp: the time of the log
+        told.header(0, 0, "");
+        told.u32(1);
+        told.string("elbow");
+        told.u32(1);
+        told.f64s(&[-1.0]);
+        let mut transforms = Bytes::new(is_little);
+        transforms.u32(1);
+        transforms.header(4, 0, "camera");
+        transforms.string("tag");
+        transforms.f64s(&pose);
+        let mut stamped = Bytes::new(is_little);
+        stamped.header(5, 0, "world");
+        stamped.f64s(&pose);
+        let messages = [
+            ("/joint_states", "sensor_msgs/msg/JointState", joints.all.clone()),
+            ("/c/state", "control_msgs/msg/JointTrajectoryControllerState", told.all.clone()),
+            ("/tf", "tf2_msgs/msg/TFMessage", transforms.all.clone()),
+            ("/tf_static", "tf2_msgs/msg/TFMessage", transforms.all),
+            ("/tracker/box/pose", "geometry_msgs/msg/PoseStamped", stamped.all),
+            ("/rosout", "rcl_interfaces/msg/Log", vec![0, 1, 0, 0]),
+        ];
+        for compression in [None, Some(mcap::Compression::Zstd), Some(mcap::Compression::Lz4)] {
+            std::fs::write(&file, bag(&messages, compression)).unwrap();
+            let motion = quasistep_view::read_mcap(&file).unwrap();
+            assert_eq!(motion.positions["a"], [(3_000_000_500, 0.25)]);
+            assert_eq!(motion.positions["elbow"], [(3_000_000_500, -1.5)]);
+            assert_eq!(motion.commands["elbow"], [(7_000_000_000, -1.0)]);
+            let (t, parent, X) = &motion.poses["tag"][0];
+            assert_eq!((*t, parent.as_str()), (4_000_000_000, "camera"));
+            // x, y, z, then x, y, z, w, made a unit quaternion
+            assert_eq!(X.translation, [1.0, 2.0, 3.0].into());
+            assert_eq!((X.rotation.z, X.rotation.w), (1.0, 0.0));
+            assert_eq!(motion.fixed["tag"], ("camera".to_owned(), *X));
+            assert_eq!(motion.poses["box"][0].2, *X);
+        }
+        // messages that end early, and those of other kinds alone
+        let short = ("/joint_states", messages[0].1, joints.all[..joints.all.len() - 8].to_vec());
+        for (messages, says) in [
+            (
+                vec![short],
+                "/joint_states at 7000000000 ns: the bytes of the sensor_msgs/msg/JointState end early",
+            ),
+            (
+                messages[5..].to_vec(),
+                "it has no positions or poses; messages seen: 1 of rcl_interfaces/msg/Log",
+            ),
+        ] {
+            std::fs::write(&file, bag(&messages, None)).unwrap();
+            let error = quasistep_view::read_mcap(&file).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Settings, result and errors of inverse kinematics.
 
-use super::target::FrameTarget;
+use super::target::{FrameTarget, Orientation};
 use crate::error::{StepError, quoted};
 use crate::system::{Role, System};
 use quasistep_model::Frame;
@@ -89,6 +89,8 @@ pub struct NotReached {
     pub singular: bool,
     /// A pair whose distance at `q` is at most `avoid`.
     pub too_near: Option<TooNear>,
+    /// Number of dofs that may move.
+    pub n_dofs: usize,
     /// The joint that would have to jump to continue the path, and the size of the jump, in m or
     /// rad.
     pub jump: Option<(String, f64)>,
@@ -129,6 +131,14 @@ impl fmt::Display for NotReached {
         }
         if let Some(TooNear { a, b, distance, avoid }) = &self.too_near {
             write!(f, "; `{a}` and `{b}` are {distance:.3e} m apart there, `avoid` is {avoid} m")?;
+        }
+        // position and orientation are six numbers
+        if self.n_dofs < 6 && matches!(self.target.orientation, Orientation::Fixed(_)) {
+            write!(
+                f,
+                "; with {} dofs that may move not every orientation can be reached: `orientation: free` lets the frame turn (in Python, give a position alone)",
+                self.n_dofs
+            )?;
         }
         Ok(())
     }

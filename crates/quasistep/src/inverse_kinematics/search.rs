@@ -353,6 +353,11 @@ impl<'a> Search<'a> {
         })
     }
 
+    /// Number of dofs that may move.
+    pub fn n_dofs(&self) -> usize {
+        self.dofs.len()
+    }
+
     /// Names of dofs at a bound.
     pub fn at_limit(&self, q: &[f64]) -> Vec<String> {
         let names = self.system.model().dof_names();

@@ -122,6 +122,7 @@ impl Search<'_> {
             at_limit,
             singular,
             too_near,
+            n_dofs: self.n_dofs(),
             jump,
         }))
     }

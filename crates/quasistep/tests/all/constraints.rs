@@ -116,7 +116,7 @@ fn a_four_bar_rests_where_virtual_work_vanishes() {
             let wrenches = vec![wrench];
             let input = StepInput { q_cmd: vec![start], wrenches, ..StepInput::default() };
             let mut work = system.create_workspace();
-            let rule = RestRule { speed: 1e-11, max_steps: 1000 };
+            let rule = RestRule { speed: 1e-11, ..RestRule::default() };
             let report = system.settle(&mut state, &input, &params, &rule, &mut work);
             let report = report.unwrap_or_else(|e| panic!("{}: {e}", words(&params))).clone();
             let energy = |theta: f64| {
@@ -281,7 +281,7 @@ fn a_chain_that_is_pinned_at_both_ends_hangs_as_statics_says() {
     for params in ways.filter(|p| p.formulation.cone == Cone::Round) {
         let mut state = State::at_rest(0.0, q.clone());
         let mut work = system.create_workspace();
-        let rule = RestRule { speed: 1e-10, max_steps: 5000 };
+        let rule = RestRule { speed: 1e-10, max_steps: 5000, ..RestRule::default() };
         let report = system.settle(&mut state, &StepInput::default(), &params, &rule, &mut work);
         let report = report.unwrap_or_else(|e| panic!("{}: {e}", words(&params)));
         // force on body B, here the world

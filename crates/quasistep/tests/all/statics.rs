@@ -23,14 +23,28 @@ fn params() -> StepParams {
 
 /// A block of 0.1 kg between two pads on slides.
 fn pinch() -> System {
+    pinch_above(1.0, None)
+}
+
+/// The same at another scale of lengths, stiffness of the same forces; above a floor (m at scale 1).
+fn pinch_above(scale: f64, floor: Option<f64>) -> System {
     let mut world = World::new();
-    let pad = Shape::Box { half: [0.01, 0.02, 0.02] };
+    let at = |size: [f64; 3]| size.map(|x| scale * x);
+    let pad = Shape::Box { half: at([0.01, 0.02, 0.02]) };
     for (name, x) in [("left", -0.05), ("right", 0.05)] {
-        let body = world.body(name, WORLD, slide(Vec3::X), 0.0, spring(1000.0));
-        world.shape(body, pad.clone(), [x, 0.0, 0.0], 0.5);
+        let body = world.body(name, WORLD, slide(Vec3::X), 0.0, spring(1000.0 / scale));
+        world.shape(body, pad.clone(), at([x, 0.0, 0.0]), 0.5);
     }
     let block = world.body("block", WORLD, JointKind::Free, 0.1, Role::Passive);
-    world.shape(block, Shape::Box { half: [0.04, 0.02, 0.03] }, [0.0; 3], 0.5);
+    world.shape(block, Shape::Box { half: at([0.04, 0.02, 0.03]) }, [0.0; 3], 0.5);
+    if let Some(depth) = floor {
+        world.shape(
+            WORLD,
+            Shape::Box { half: at([0.5, 0.5, 0.1]) },
+            at([0.0, 0.0, -depth - 0.1]),
+            0.5,
+        );
+    }
     world.build()
 }
 
@@ -86,6 +100,40 @@ fn a_pinch_holds_what_its_friction_carries() {
     }
 }
 
+/// A block that a person pulls out of the pads and down to a floor was not held, though it comes to rest there. Pulled on
+/// a floor that it touches from the start, it is held by the floor.
+#[test]
+fn what_slips_out_and_rests_elsewhere_was_not_held() {
+    for scale in [1e-3, 1.0, 1e3] {
+        for (depth, expected) in
+            [(None, 4.0 - 0.981), (Some(0.06), 4.0 - 0.981), (Some(0.03), 50.0)]
+        {
+            let system = pinch_above(scale, depth);
+            let mut work = system.create_workspace();
+            let body = system.model().body_by_name("block/body").unwrap();
+            let wrench = Wrench { body, p_B: Vec3::ZERO, force_W: -Vec3::Z, torque_W: Vec3::ZERO };
+            let input =
+                StepInput { q_cmd: vec![0.004 * scale, -0.004 * scale], ..StepInput::default() };
+            let params =
+                StepParams { contact_margin: 0.01 * scale, max_overlap: 1e-3 * scale, ..params() };
+            let rule = RestRule { speed: 1e-8 * scale, ..RestRule::default() };
+            let ask = |rule: &RestRule, work: &mut _| {
+                let from = start(&system);
+                system
+                    .largest_wrench(&from, &input, &wrench, 50.0, 1e-4, &params, rule, work)
+                    .unwrap()
+                    .held
+            };
+            let held = ask(&rule, &mut work);
+            assert!((held - expected).abs() < 1e-2, "{scale} {depth:?}: {held}");
+            if depth == Some(0.06) {
+                let anywhere = RestRule { slip: f64::INFINITY, ..rule };
+                assert_eq!(ask(&anywhere, &mut work), 50.0, "at rest on the floor, {scale}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_held_for_ever_has_no_bound() {
     let (system, rule) = (pinch(), RestRule::default());
@@ -128,6 +176,7 @@ fn rules_are_checked() {
     for (rule, most) in [
         (RestRule { speed: f64::NAN, ..RestRule::default() }, 1.0),
         (RestRule { max_steps: 0, ..RestRule::default() }, 1.0),
+        (RestRule { slip: 0.0, ..RestRule::default() }, 1.0),
         (RestRule::default(), -1.0),
     ] {
         let state = start(&system);
