@@ -25,9 +25,9 @@ def test_a_bag_of_ros_is_the_run_that_was_recorded(push):
     run = push.simulate(duration=2.0)
     motion = qs.Motion.read(push, BAG, names=NAMES)
     np.testing.assert_allclose(motion.u, run.u, atol=1e-12)
-    # between two pictures poses are interpolated: the box moves at 5 cm/s and turns slowly
+    # between two pictures poses are interpolated; where the finger hits the box, it starts to turn at 0.1 rad/s, for 10 ms unseen
     np.testing.assert_allclose(motion.q[::2], run.q[::2], atol=1e-9)
-    np.testing.assert_allclose(motion.q, run.q, atol=3e-4)
+    np.testing.assert_allclose(motion.q, run.q, atol=5e-4)
     # each step from where the camera saw the box leads to where it saw it next
     seen = qs.Motion.read(push, BAG, names=NAMES, h=0.02)
     off = qs.compare(push.with_({"step.size": 0.02}), seen)
