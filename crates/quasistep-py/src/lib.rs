@@ -15,8 +15,10 @@ mod closed_loop;
 mod control;
 mod derivatives;
 mod error;
+mod instances;
 mod kinematics;
 mod loads;
+mod packaged;
 mod params;
 mod paths;
 mod plan;
@@ -46,6 +48,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::Mpc>()?;
     m.add_class::<derivatives::Changes>()?;
     m.add_class::<derivatives::Derivatives>()?;
+    m.add_class::<instances::Instances>()?;
     m.add_class::<params::StepParams>()?;
     m.add_class::<report::StepReport>()?;
     m.add_class::<report::WarmStart>()?;
@@ -78,7 +81,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(kinematics::mass_matrix, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_matrix, m)?)?;
     m.add_function(wrap_pyfunction!(kinematics::quaternion_of_rpy, m)?)?;
+    m.add_function(wrap_pyfunction!(packaged::packaged_scene, m)?)?;
     m.add_function(wrap_pyfunction!(plan::plan, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::plan_section, m)?)?;
     m.add_function(wrap_pyfunction!(paths::grasps, m)?)?;
     m.add_function(wrap_pyfunction!(paths::joint_path, m)?)?;
     m.add_function(wrap_pyfunction!(rollout::rollout_gradients, m)?)?;
