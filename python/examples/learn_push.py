@@ -1,8 +1,8 @@
 """Trains a finger to push a box to a goal: PPO of skrl on a vector of environments.
 
     pip install 'quasistep[gym]' 'skrl[jax]' matplotlib
-    python python/examples/learn_push.py                      # some minutes on two cores
-    python python/examples/learn_push.py --steps 20000        # a short one
+    python python/examples/learn_push.py                                  # some minutes on two cores
+    python python/examples/learn_push.py --steps 20000 --rounds 1         # a short one
 """
 
 import argparse
@@ -21,6 +21,7 @@ from skrl.memories.jax import RandomMemory
 from skrl.models.jax import DeterministicMixin, GaussianMixin, Model
 from skrl.resources.preprocessors.jax import RunningStandardScaler
 from skrl.trainers.jax import SequentialTrainer
+from skrl.utils import set_seed
 
 import quasistep.gym
 
@@ -31,15 +32,17 @@ ROLLOUT = 32
 class Policy(GaussianMixin, Model):
     """Means of the actions by a small network; deviations that do not depend on the observation."""
 
-    def __init__(self, observation_space, action_space):
-        Model.__init__(self, observation_space=observation_space, action_space=action_space)
+    def __init__(self, observation_space, action_space, state_space=None, device=None, **kwargs):
+        Model.__init__(
+            self, observation_space=observation_space, action_space=action_space, state_space=state_space, device=device, **kwargs
+        )
         GaussianMixin.__init__(self, clip_actions=False, clip_log_std=True, min_log_std=-3.0)
 
     @nn.compact
     def __call__(self, inputs, role):
         x = inputs["observations"]
         for _ in range(2):
-            x = nn.tanh(nn.Dense(128)(x))
+            x = nn.tanh(nn.Dense(64)(x))
         means = nn.Dense(self.num_actions, kernel_init=nn.initializers.orthogonal(0.01))(x)
         return means, {"log_std": self.param("log_std", lambda _: -0.5 * jnp.ones(self.num_actions))}
 
@@ -47,19 +50,21 @@ class Policy(GaussianMixin, Model):
 class Value(DeterministicMixin, Model):
     """What is still to be earned."""
 
-    def __init__(self, observation_space, action_space):
-        Model.__init__(self, observation_space=observation_space, action_space=action_space)
+    def __init__(self, observation_space, action_space, state_space=None, device=None, **kwargs):
+        Model.__init__(
+            self, observation_space=observation_space, action_space=action_space, state_space=state_space, device=device, **kwargs
+        )
         DeterministicMixin.__init__(self)
 
     @nn.compact
     def __call__(self, inputs, role):
         x = inputs["observations"]
         for _ in range(2):
-            x = nn.tanh(nn.Dense(128)(x))
+            x = nn.tanh(nn.Dense(64)(x))
         return nn.Dense(1)(x), {}
 
 
-def agent_of(envs, num_envs, seed):
+def agent_of(envs, num_envs):
     """A PPO agent for these environments."""
     spaces = envs.observation_space, envs.action_space
     models = {"policy": Policy(*spaces), "value": Value(*spaces)}
@@ -79,40 +84,50 @@ def agent_of(envs, num_envs, seed):
 
 def success_rate(agent, episodes=256, seed=10_000):
     """Share of episodes with other seeds that reach the goal, by the means of the actions."""
-    envs = gymnasium.make_vec(TASK, num_envs=episodes, autoreset_mode="Disabled")
+    envs = gymnasium.make_vec(TASK, num_envs=episodes)
     observations, _ = envs.reset(seed=seed)
-    open_, reached = np.ones(episodes, dtype=bool), np.zeros(episodes, dtype=bool)
+    running, reached = np.ones(episodes, dtype=bool), np.zeros(episodes, dtype=bool)
     agent.enable_training_mode(False)
-    while open_.any():
+    while running.any():
         _, outputs = agent.act(jnp.asarray(observations, dtype=jnp.float32), None, timestep=1, timesteps=1)
         observations, _, terminated, truncated, _ = envs.step(np.asarray(outputs["mean_actions"]))
-        reached |= open_ & terminated
-        open_ &= ~(terminated | truncated)
-        if open_.any() and not open_.all():
-            # those that ended go on from a new start, and count no more
-            observations, _ = envs.reset(options={"reset_mask": ~open_ & (terminated | truncated)}) if (terminated | truncated).any() else (observations, None)
+        # an episode counts to its end; its environment starts anew on its own
+        reached |= running & terminated
+        running &= ~(terminated | truncated)
     return reached.mean()
+
+
+def weights(agent):
+    """The policy as arrays: what observations are less and over, then matrix and offset of each layer."""
+    layers = agent.models["policy"].state_dict.params["params"]
+    arrays = {f"{name}_{part}": layers[name][part] for name in sorted(layers) if name != "log_std" for part in ("kernel", "bias")}
+    scaler = agent._observation_preprocessor
+    arrays |= {"mean": scaler.running_mean, "variance": scaler.running_variance}
+    return {name: np.asarray(array, dtype=np.float32) for name, array in arrays.items()}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=4_000_000, help="control steps of all environments")
+    parser.add_argument("--steps", type=int, default=3_000_000, help="control steps of all environments")
     parser.add_argument("--envs", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=12, help="how often the success is measured")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=10, help="number of times that the success is measured")
+    parser.add_argument("--save", help="a .npz file for the policy and its learning curve")
     arguments = parser.parse_args()
-    from skrl.utils import set_seed
 
     set_seed(arguments.seed)
     envs = wrap_env(gymnasium.make_vec(TASK, num_envs=arguments.envs, autoreset_mode="SameStep"), verbose=False)
-    agent = agent_of(envs, arguments.envs, arguments.seed)
+    agent = agent_of(envs, arguments.envs)
     each = max(ROLLOUT, arguments.steps // arguments.envs // arguments.rounds)
-    trainer = SequentialTrainer(env=envs, agents=agent, cfg={"timesteps": each, "headless": True, "disable_progressbar": True, "close_environment_at_exit": False})
-    start = time.perf_counter()
+    cfg = {"timesteps": each, "headless": True, "disable_progressbar": True, "close_environment_at_exit": False}
+    trainer = SequentialTrainer(env=envs, agents=agent, cfg=cfg)
+    curve, start = [], time.perf_counter()
     for k in range(arguments.rounds):
         trainer.train()
-        rate = success_rate(agent)
-        print(f"{(k + 1) * each * arguments.envs} steps, {time.perf_counter() - start:.0f} s: {rate:.0%} of 256 pushes reach their goals", flush=True)
+        curve.append(((k + 1) * each * arguments.envs, time.perf_counter() - start, success_rate(agent)))
+        print("{:,} steps, {:.0f} s: {:.0%} of 256 pushes reach their goals".format(*curve[-1]), flush=True)
+    if arguments.save:
+        np.savez_compressed(arguments.save, curve=np.array(curve), **weights(agent))
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ impl Instances {
         Ok((PyArray1::from_vec(py, out), errors))
     }
 
-    /// A recording of one frame, with the bodies of frames at goals, translucent.
+    /// A recording of where an instance is, with the bodies of frames at goals, translucent.
     fn recording(&self, slot: &Slot, goals: &[Pose]) -> Recording {
         const OPACITY: f32 = 0.35;
         let (scene, instance) = (&slot.scene, &slot.instance);
@@ -161,8 +161,7 @@ impl Instances {
             });
             recording.shapes.extend(ghosts);
         }
-        let step = instance.report().map(|report| (report, &slot.input));
-        recording.frames.push(scene.frame(instance.state(), step));
+        recording.frames.push(scene.frame(instance.state(), None));
         recording
     }
 }

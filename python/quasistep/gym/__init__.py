@@ -10,8 +10,8 @@
 
 try:
     import gymnasium as _gymnasium  # noqa: F401
-except ImportError as error:
-    raise ImportError("quasistep.gym needs gymnasium: pip install 'quasistep[gym]'") from error
+except ImportError as _error:
+    raise ImportError("quasistep.gym needs gymnasium: pip install 'quasistep[gym]'") from _error
 
 from .env import Env
 from .recorder import Episode, Recorder

@@ -127,12 +127,14 @@ class Env(gymnasium.Env[Any, Any]):
     @property
     def q(self) -> Array:
         """The current configuration, shape (n_q,)."""
-        return self._rows.told[0, : self.system.n_q].copy()
+        q: Array = self._rows.told[0, : self.system.n_q].copy()
+        return q
 
     @property
     def u(self) -> Array:
         """The current command, shape (n_u,)."""
-        return self._rows.u[0].copy()
+        u: Array = self._rows.u[0].copy()
+        return u
 
     @property
     def control_step(self) -> float:

@@ -186,8 +186,8 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _end(self) -> None:
         observations, actions, rewards, success, pictures = self._rows
         if actions:
-            rows = [np.array(own) for own in (observations, actions, rewards, success)]
-            self.episodes.append(Episode(*rows, np.array(pictures) if self._pictured else None))
+            seen = np.array(pictures) if self._pictured else None
+            self.episodes.append(Episode(np.array(observations), np.array(actions), np.array(rewards), np.array(success), seen))
         self._rows = [[], [], [], [], []]
 
 

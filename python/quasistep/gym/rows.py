@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,12 +19,14 @@ from ..system import System
 from .goals import GoalRows, scene_goals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from .._types import Array
 
-    Goal = PoseGoal | JointGoal | Sequence[PoseGoal | JointGoal]
-    Scene = System | str | os.PathLike[str]
+Goal = PoseGoal | JointGoal | Sequence[PoseGoal | JointGoal]
+Scene = System | str | os.PathLike[str]
 
 REWARDS = ("dense", "sparse")
 OBSERVATIONS = ("q", "u", "error", "v", "effort", "force")
@@ -194,13 +197,14 @@ class Rows:
         goal = spaces.Box(-_FAR, _FAR, (len(self.goals.given),), np.float64)
         return spaces.Dict({"observation": box, "achieved_goal": goal, "desired_goal": goal})
 
-    def reset(self, rows: Array, rngs: Sequence[np.random.Generator], options: Mapping[str, Any] | None = None) -> None:
+    def reset(
+        self, rows: NDArray[np.intp], rngs: Sequence[np.random.Generator], options: Mapping[str, Any] | None = None
+    ) -> None:
         """Starts these rows anew, each with its own random numbers."""
         options = options or {}
         unknown = [key for key in options if key not in ("goal", "start")]
         if unknown:
             raise ValueError(f"options has {unknown[0]!r}; give 'goal', 'start' or both")
-        rows = np.asarray(rows, dtype=np.intp)
         start, goal = options.get("start"), options.get("goal")
         if start is not None:
             start = self.system.q_vector(start) if hasattr(start, "items") else shaped("options['start']", start, (self.system.n_q,))
@@ -324,8 +328,9 @@ class Rows:
             own = self.system._name_lists["u_in_q"]
             for corner, limit in zip(corners[1:], self._limits.T, strict=True):
                 for command, coordinate in enumerate(own):
+                    # bounds are often wide: a picture shows half of the way to them
                     if np.isfinite(limit[command]):
-                        corner[coordinate] = limit[command]
+                        corner[coordinate] = (corner[coordinate] + limit[command]) / 2
             self.camera = self.instances.camera(corners, list(direction), width / height)
         goals = self.desired[row, : 7 * len(self.goals.poses)].reshape(-1, 7)
         pixels = self.instances.picture(row, goals.tolist(), self.camera, width, height)

@@ -15,12 +15,14 @@ _AROUND = {"box.x": (-0.05, 0.05), "box.y": (-0.05, 0.05), "box.theta": (-math.p
     f"finger.{axis}": (-0.25, 0.25) for axis in "xy"
 }
 
+#: Arguments of :class:`Env` for each registered id.
 TASKS: dict[str, dict[str, Any]] = {
     "quasistep/PlanarPush-v0": {
         "scene": "push_to_pose",
-        "goal": PoseGoal("box", (*_IDENTITY, 0, 0, 0), distance=0.01, counts=_IN_PLANE),
-        "goal_range": {"x": (-0.2, 0.2), "y": (-0.2, 0.2)},
-        "start": _AROUND,
+        "goal": PoseGoal("box", (*_IDENTITY, 0.2, 0, 0), distance=0.01, counts=_IN_PLANE),
+        "goal_range": {"x": (-0.1, 0.1), "y": (-0.1, 0.1)},
+        "start": {"box.theta": (-0.3, 0.3), "finger.y": (-0.04, 0.04)},
+        "max_steps": 50,
     },
     "quasistep/PlanarPushPose-v0": {
         "scene": "push_to_pose",
@@ -40,7 +42,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "quasistep/BallInHand-v0": {
         "scene": "ball_in_hand",
         "goal": PoseGoal("ball", (*_IDENTITY, 0, 0, 0.035), angle=0.1, distance=0.02),
-        "goal_range": {"rz": (-0.6, 0.6)},
+        "goal_range": {"rz": (0.3, 0.8)},
         "actions": {"*.swing": 0.05, "*.curl": 0.05},
         "bounds": {"*.swing": (-0.4, 0.4), "*.curl": (-0.2, 0.2)},
         "substeps": 3,

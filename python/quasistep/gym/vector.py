@@ -134,15 +134,16 @@ substeps, set, render_mode, camera, size
         chosen = np.ones(n, dtype=bool) if mask is None else np.asarray(mask)
         if chosen.shape != (n,) or chosen.dtype != bool or not chosen.any():
             raise ValueError(f"options['reset_mask'] is {mask!r}; give {n} booleans, at least one of them True")
-        seeds = [None] * n if seed is None else [seed + i for i in range(n)] if isinstance(seed, int | np.integer) else list(seed)
+        seeds: list[int | None] = [None] * n
+        if seed is not None:
+            seeds = [seed + i for i in range(n)] if isinstance(seed, int) else list(seed)
         if len(seeds) != n:
             raise ValueError(f"{len(seeds)} seeds were given for {n} environments")
         if not self._rngs:
-            self._rngs = [seeding.np_random(None if own is None else int(own))[0] for own in seeds]
-        else:
-            for i in np.flatnonzero(chosen):
-                if seeds[i] is not None:
-                    self._rngs[i] = seeding.np_random(int(seeds[i]))[0]
+            self._rngs = [seeding.np_random(own)[0] for own in seeds]
+        for i, own in enumerate(seeds):
+            if chosen[i] and own is not None:
+                self._rngs[i] = seeding.np_random(own)[0]
         self._restart(np.flatnonzero(chosen), options)
         self._ended[chosen] = False
         return self._rows.observations(), self._infos(self._rows.share, chosen)
