@@ -151,13 +151,7 @@ impl Instances {
             let ghosts = own.iter().filter(|shape| shape.body == body).map(|shape| {
                 let [red, green, blue, alpha] = shape.color;
                 let color = [red, green, blue, alpha * OPACITY];
-                DrawnShape {
-                    body: 0,
-                    X_BG: X_WB * shape.X_BG,
-                    color,
-                    paint: None,
-                    ..shape.clone()
-                }
+                DrawnShape { body: 0, X_BG: X_WB * shape.X_BG, color, paint: None, ..shape.clone() }
             });
             recording.shapes.extend(ghosts);
         }
@@ -179,7 +173,8 @@ impl Instances {
         threads: Option<usize>,
     ) -> PyResult<Self> {
         let shared = Arc::new(system.scene.clone());
-        let frames = frames.into_iter().map(|frame| system.frame(frame)).collect::<PyResult<_>>()?;
+        let frames =
+            frames.into_iter().map(|frame| system.frame(frame)).collect::<PyResult<_>>()?;
         let body = |own: &NameOrIndex| system.body(own, "force");
         let pairs = pairs.iter().map(|[a, b]| Ok([body(a)?, body(b)?])).collect::<PyResult<_>>()?;
         let slots = (0..n).map(|_| Slot::new(&shared)).collect();
@@ -205,9 +200,8 @@ impl Instances {
         let shared = &self.shared;
         let jobs: Vec<(&mut Slot, usize)> =
             self.slots.iter_mut().zip(place).filter_map(|(slot, k)| Some((slot, k?))).collect();
-        let sizes = |scene: &Scene| {
-            (scene.system.model().coordinate_names(), scene.system.command_names())
-        };
+        let sizes =
+            |scene: &Scene| (scene.system.model().coordinate_names(), scene.system.command_names());
         py.detach(|| {
             on_threads(jobs, self.threads, |(slot, k)| {
                 let scene = match &changes {

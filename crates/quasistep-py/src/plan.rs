@@ -13,11 +13,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep::State;
 use quasistep_math::{Pose, Quat};
-use quasistep_scene::PlanTarget;
 use quasistep_plan::{
     Average, Goal, JointTarget, Limits, LocalSettings, PlanEnd, Planner, PoseTarget,
     SamplingSettings, StateBound, Target, Task, check_plan,
 };
+use quasistep_scene::PlanTarget;
 
 /// A target: a frame, its pose, and the components that count; or a coordinate and its value. Then
 /// the tolerances.
