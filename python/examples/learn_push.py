@@ -42,7 +42,7 @@ class Policy(GaussianMixin, Model):
     def __call__(self, inputs, role):
         x = inputs["observations"]
         for _ in range(2):
-            x = nn.tanh(nn.Dense(64)(x))
+            x = nn.tanh(nn.Dense(128)(x))
         means = nn.Dense(self.num_actions, kernel_init=nn.initializers.orthogonal(0.01))(x)
         return means, {"log_std": self.param("log_std", lambda _: -0.5 * jnp.ones(self.num_actions))}
 
@@ -60,7 +60,7 @@ class Value(DeterministicMixin, Model):
     def __call__(self, inputs, role):
         x = inputs["observations"]
         for _ in range(2):
-            x = nn.tanh(nn.Dense(64)(x))
+            x = nn.tanh(nn.Dense(128)(x))
         return nn.Dense(1)(x), {}
 
 

@@ -80,9 +80,9 @@ class Env(gymnasium.Env[Any, Any]):
     --------
     >>> env = qs.gym.Env("push_to_pose", start={"box.y": (-0.05, 0.05)}, goal_range={"x": (-0.05, 0.05)})
     >>> observation, info = env.reset(seed=0)
-    >>> observation, reward, terminated, truncated, info = env.step([1.0, 0.0])     # the finger goes 5 cm in x
-    >>> round(float(env.q[0]), 6)
-    -0.07
+    >>> observation, reward, terminated, truncated, info = env.step([1.0, 0.0])     # the finger is told 5 cm ahead
+    >>> env.u.round(6)
+    array([-0.07,  0.02])
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
