@@ -6,6 +6,7 @@
 """
 
 import argparse
+import logging
 import os
 import time
 
@@ -15,6 +16,7 @@ import flax.linen as nn
 import gymnasium
 import jax.numpy as jnp
 import numpy as np
+from skrl import logger
 from skrl.agents.jax.ppo import PPO
 from skrl.envs.wrappers.jax import wrap_env
 from skrl.memories.jax import RandomMemory
@@ -25,6 +27,7 @@ from skrl.utils import set_seed
 
 import quasistep.gym
 
+logger.setLevel(logging.ERROR)
 TASK = "quasistep/PlanarPush-v0"
 ROLLOUT = 32
 

@@ -141,7 +141,7 @@ MASSES = {"models.box.mass": (0.2, 1.0), "friction.default": (0.1, 0.6)}
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-@pytest.mark.parametrize("kinds", [{}, {"vary": MASSES, "observe": ("q", "u", "error", "v", "effort", "force"), "forces": [("finger", "box")],
+@pytest.mark.parametrize("kinds", [{}, {"vary": MASSES, "observe": ("q", "u", "v", "effort", "force"), "forces": [("finger", "box")],
                                         "substeps": 3, "goal_observation": True, "reward": "sparse"}], ids=["plain", "all"])  # fmt: skip
 def test_vectors_have_the_bits_of_single_environments(mode, kinds):
     """Gymnasium's own vector of single environments gives the same, for any number of threads."""
@@ -262,6 +262,7 @@ def test_mistakes_say_what_would_be_right():
 
     mistake("reward is 'shaped'; give one of 'dense', 'sparse'", reward="shaped")
     mistake("observe has 'x'; give some of", observe=["x"])
+    mistake("observe has 'error', which is not that of other goals", observe=["error"], goal_observation=True)
     mistake("goal_range has 'w'; give rx, ry, rz, x, y, z", goal_range={"w": (0, 1)})
     mistake(r"start\['box.x'\] is \(1, 0\); give \(low, high\)", start={"box.x": (1, 0)})
     mistake("no name `box.w`", start={"box.w": 0})

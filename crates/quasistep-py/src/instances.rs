@@ -232,7 +232,9 @@ impl Instances {
         skip: Vec<usize>,
     ) -> PyResult<Told<'py>> {
         let (u, each) = (flat(&u), n_steps * self.shared.system.n_cmd());
-        skip.iter().for_each(|&i| self.slots[i].failed = None);
+        for &i in &skip {
+            self.slots[i].failed = None;
+        }
         let mut jobs: Vec<Option<(&mut Slot, &[f64])>> =
             self.slots.iter_mut().zip(u.chunks_exact(each)).map(Some).collect();
         for i in skip {

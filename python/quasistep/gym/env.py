@@ -10,7 +10,7 @@ import numpy as np
 from .rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .._types import Array
     from ..system import System
@@ -44,15 +44,15 @@ class Env(gymnasium.Env[Any, Any]):
         scene by default. Other commands stay as the scene begins.
     bounds : mapping of str to (float, float), optional
         Bounds of commands, beside those of the scene's ``plan`` section, in m or rad.
-    observe : sequence of str
-        Parts of the observation: ``"q"`` (configuration), ``"u"`` (commands), ``"error"`` (rotation vector, rad, and
+    observe : sequence of str, optional
+        Parts of the observation, ``("q", "u", "error")`` by default: ``"q"`` (configuration), ``"u"`` (commands), ``"error"`` (rotation vector, rad, and
         displacement, m, from the goal in the world, and errors of joints), ``"v"`` (velocities of the last step),
         ``"effort"`` (drive forces, N or N·m), ``"force"``.
     forces : sequence of (str, str)
         Pairs of bodies: of ``"force"``, the sum of the contact forces of the first on the second, in N.
     goal_observation : bool
         Observations are dicts of ``observation``, ``achieved_goal`` and ``desired_goal``, as hindsight replay needs
-        them: a pose as quaternion w, x, y, z and position, a joint as its value.
+        them: a pose as quaternion w, x, y, z and position, a joint as its value. ``"error"`` is then not observed.
     reward : "dense" or "sparse"
         Dense: the way made to the goal in this step, as a share of the whole way, and 1 at its end. Sparse: 0
         within the tolerance of the goal, else -1.
@@ -75,6 +75,9 @@ class Env(gymnasium.Env[Any, Any]):
     ----------
     system : System
         Of the scene, without what is varied.
+    compute_reward : callable(achieved_goal, desired_goal, info)
+        With ``goal_observation``, for hindsight replay: the sparse rewards, shape (...), of goals that were achieved, shape
+        (..., G), had others been desired.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Env(gymnasium.Env[Any, Any]):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
+    compute_reward: Callable[[Any, Any, Any], Any]
 
     def __init__(
         self,
@@ -97,7 +101,7 @@ class Env(gymnasium.Env[Any, Any]):
         vary: Mapping[str, tuple[float, float]] | None = None,
         actions: Mapping[str, float] | float | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
-        observe: Sequence[str] = ("q", "u", "error"),
+        observe: Sequence[str] | None = None,
         forces: Sequence[tuple[str, str]] = (),
         goal_observation: bool = False,
         reward: str = "dense",
@@ -116,6 +120,9 @@ class Env(gymnasium.Env[Any, Any]):
         )  # fmt: skip
         self.render_mode = checked_mode(render_mode)
         self._look = camera, size
+        # libraries take an environment that has it for one of goals
+        if goal_observation:
+            self.compute_reward = self._rows.compute_reward
         self.observation_space = self._rows.observation_space
         self.action_space = self._rows.action_space
         self.metadata = {**self.metadata, "render_fps": 1 / self._rows.control_step}
@@ -191,21 +198,6 @@ class Env(gymnasium.Env[Any, Any]):
             info["failure"] = taken.failures[0]
         rewards, terminated, truncated = float(taken.rewards[0]), bool(taken.terminated[0]), bool(taken.truncated[0])
         return first(self._rows.observations()), rewards, terminated, truncated, info
-
-    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
-        """The sparse reward of goals that were achieved, had others been desired: for hindsight replay.
-
-        Parameters
-        ----------
-        achieved_goal, desired_goal : array_like, shape (..., G)
-        info
-            Not read.
-
-        Returns
-        -------
-        ndarray, shape (...)
-        """
-        return self._rows.compute_reward(achieved_goal, desired_goal, info)
 
     def render(self) -> Any:
         """A picture, shape (height, width, 3), bodies at their goals translucent; None without a ``render_mode``."""

@@ -72,7 +72,7 @@ class Rows:
         vary: Mapping[str, tuple[float, float]] | None,
         actions: Mapping[str, float] | float | None,
         bounds: Mapping[str, tuple[float, float]] | None,
-        observe: Sequence[str],
+        observe: Sequence[str] | None,
         forces: Sequence[tuple[str, str]],
         goal_observation: bool,
         reward: str,
@@ -90,6 +90,10 @@ class Rows:
                 raise ValueError(f"{name} is {count}; it must be ≥ 1")
         if reward not in REWARDS:
             raise ValueError(f"reward is {reward!r}; give one of {', '.join(map(repr, REWARDS))}")
+        if observe is None:
+            observe = ("q", "u") if goal_observation else ("q", "u", "error")
+        if goal_observation and "error" in observe:
+            raise ValueError("observe has 'error', which is not that of other goals; leave it out with goal_observation=True")
         for part in observe:
             if part not in OBSERVATIONS:
                 raise ValueError(f"observe has {part!r}; give some of {', '.join(map(repr, OBSERVATIONS))}")

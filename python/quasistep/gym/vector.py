@@ -68,7 +68,7 @@ substeps, set, render_mode, camera, size
         vary: Mapping[str, tuple[float, float]] | None = None,
         actions: Mapping[str, float] | float | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
-        observe: Sequence[str] = ("q", "u", "error"),
+        observe: Sequence[str] | None = None,
         forces: Sequence[tuple[str, str]] = (),
         goal_observation: bool = False,
         reward: str = "dense",
@@ -188,10 +188,6 @@ substeps, set, render_mode, camera, size
             self._ended = np.zeros(n, dtype=bool)
             observations = rows.observations()
         return observations, rewards, terminated, truncated, infos
-
-    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
-        """As :meth:`Env.compute_reward`."""
-        return self._rows.compute_reward(achieved_goal, desired_goal, info)
 
     def render(self) -> tuple[Any, ...] | None:
         """Pictures of all environments; None without a ``render_mode``."""
