@@ -169,8 +169,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """``qs.jax`` and ``qs.torch``, which are imported when they are asked for."""
-    if name in ("jax", "torch"):
+    """``qs.gym``, ``qs.jax`` and ``qs.torch``, which are imported when they are asked for."""
+    if name in ("gym", "jax", "torch"):
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

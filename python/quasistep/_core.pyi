@@ -40,6 +40,7 @@ __all__ = [
     "Changes",
     "Derivatives",
     "HAS_PAGE",
+    "Instances",
     "Mpc",
     "SLIP_SPEED_THRESHOLD",
     "Recording",
@@ -73,8 +74,10 @@ __all__ = [
     "linearise",
     "mass_matrix",
     "mcap_rows",
+    "packaged_scene",
     "prediction",
     "plan",
+    "plan_section",
     "quaternion_of_matrix",
     "quaternion_of_rpy",
     "rollout_gradients",
@@ -183,6 +186,30 @@ class Derivatives:
     def vjp(self, weights: dict[str, _Array]) -> dict[str, Any]: ...
     def matrices(self) -> tuple[_Array, _Array]: ...
     def state_matrices(self) -> dict[tuple[str, str], _Array]: ...
+
+@final
+class Instances:
+    def __new__(
+        cls,
+        system: System,
+        n: int,
+        frames: list[_Frame],
+        pairs: list[tuple[str, str]],
+        threads: int | None,
+    ) -> Self: ...
+    def reset(
+        self, indices: list[int], q: ArrayLike, changes: list[_Changes] | None
+    ) -> tuple[_Array, _Array, dict[int, Exception]]: ...
+    def step(
+        self, u: ArrayLike, n_steps: int, skip: list[int]
+    ) -> tuple[_Array, dict[int, Exception]]: ...
+    def camera(
+        self, q: ArrayLike, direction: Sequence[float], aspect: float
+    ) -> tuple[list[float], list[float], list[float], float]: ...
+    def picture(
+        self, i: int, goals: list[list[float]], camera: tuple[list[float], list[float], list[float], float],
+        width: int, height: int
+    ) -> bytes: ...
 
 @final
 class Mpc:
@@ -449,6 +476,8 @@ def plan(
     params: StepParams | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...
+def packaged_scene(name: str) -> str | None: ...
+def plan_section(system: System) -> dict[str, Any] | None: ...
 def grasps(
     system: System,
     q: ArrayLike,

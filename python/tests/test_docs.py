@@ -44,6 +44,12 @@ def test_example_of_the_bridge_to_jax_runs():
     _run("quasistep.jax.step", inspect.getdoc(qs.jax.step))
 
 
+@pytest.mark.parametrize("name", ["", *qs.gym.__all__])
+def test_examples_of_environments_run(name):
+    item = getattr(qs.gym, name) if name else qs.gym
+    _run("quasistep.gym", inspect.getdoc(item) or "")
+
+
 def test_package_example_runs():
     _run("quasistep", qs.__doc__)
 

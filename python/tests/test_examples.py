@@ -13,6 +13,7 @@ EXAMPLES = {
     "line.py": ([], "the line ends at 13 of 50"),
     "mpc.py": ([], "30 of 30 plans are proven optimal"),
     "plan.py": ([], "the planned push misses by 0.0"),
+    "learn_push.py": (["--steps", "8192", "--envs", "128", "--rounds", "1"], "of 256 pushes reach their goals"),
     "ray_sweep.py": (["{tmp}/sweep.bin", "200"], "of 200 rollouts went well"),
 }
 

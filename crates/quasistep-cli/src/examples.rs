@@ -6,6 +6,13 @@ use std::path::Path;
 /// Paths in the folder of scenes, and bytes.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/scenes.rs"));
 
+/// Text of a shipped scene, by its name without ending; `None` if there is no such scene.
+pub fn shipped_scene(name: &str) -> Option<&'static str> {
+    let (_, bytes) = FILES.iter().find(|(file, _)| file.strip_suffix(".yml") == Some(name))?;
+    std::str::from_utf8(bytes).ok()
+}
+
+/// Writes all shipped scenes and their models into a folder.
 pub fn examples(dir: &Path, quiet: bool) -> Result<(), Failure> {
     if FILES.is_empty() {
         return Err(Failure::usage(

@@ -32,6 +32,8 @@ mod summary;
 mod view;
 mod wait;
 
+pub use examples::shipped_scene;
+
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use output::Output;

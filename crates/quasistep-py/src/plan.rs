@@ -1,6 +1,6 @@
 //! Plans to goals, and their check.
 
-use crate::arrays::{Array, flat, vector};
+use crate::arrays::{Array, flat, pose, vector};
 use crate::derivatives::all_cores;
 use crate::kinematics::FrameArgument;
 use crate::params::StepParams;
@@ -17,6 +17,7 @@ use quasistep_plan::{
     Average, Goal, JointTarget, Limits, LocalSettings, PlanEnd, Planner, PoseTarget, Roadmap,
     SamplingSettings, StateBound, Target, Task, check_plan,
 };
+use quasistep_scene::PlanTarget;
 use std::sync::{Mutex, PoisonError};
 
 /// A target: a frame, its pose, and the components that count; or a coordinate and its value. Then
@@ -74,6 +75,29 @@ impl System {
         };
         given.into_iter().map(goal).collect()
     }
+}
+
+/// Goals, bounds and rates of the scene's `plan` section, as Python passes them; `None` without one.
+#[pyfunction]
+pub fn plan_section<'py>(py: Python<'py>, system: &System) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(section) = &system.scene.plan else { return Ok(None) };
+    let names = system.scene.system.model().coordinate_names();
+    let told = |target: &PlanTarget| match target {
+        PlanTarget::Pose { frame, X_WG, counts, angle, distance } => {
+            let (X_BF, X_WG) = (pose(&frame.X_BF), pose(X_WG));
+            Ok((frame.body, X_BF, X_WG, *counts, *angle, *distance).into_pyobject(py)?.into_any())
+        }
+        PlanTarget::Joint { coordinate, value, tolerance, .. } => {
+            Ok((&names[*coordinate], *value, *tolerance).into_pyobject(py)?.into_any())
+        }
+    };
+    let goals = section.goals.iter();
+    let goals = goals.map(|goal| goal.iter().map(told).collect::<PyResult<Vec<_>>>());
+    let data = PyDict::new(py);
+    data.set_item("goals", goals.collect::<PyResult<Vec<_>>>()?)?;
+    data.set_item("bounds", PyArray1::from_iter(py, section.bounds.iter().copied().flatten()))?;
+    data.set_item("rates", PyArray1::from_slice(py, &section.rates))?;
+    Ok(Some(data))
 }
 
 /// Bounds (lower, upper), rates, effort and weight at the end of the horizon.

@@ -6,7 +6,7 @@
 //!   [`MOST_BYTES`];
 //! - [`write_plots`]: the plots of a run as SVG, and [`plot`], the writer they are made with;
 //! - [`still()`], [`strips`]: one frame, or strips of frames, as a PNG, drawn in software: no GPU, no
-//!   browser;
+//!   browser; [`still_pixels`]: the pixels of one;
 //! - [`write_gif`]: a run as a moving picture, drawn in software, too;
 //! - [`write_mcap`], [`convert_to_mcap`]: a recording for Foxglove, and [`read_mcap`]: joint states, commands and poses of
 //!   such files and of ROS 2.
@@ -36,4 +36,4 @@ pub use foxglove::{convert_to_mcap, write_mcap};
 pub use mcap_reader::{McapMotion, PoseSeries, Series, read_mcap};
 pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with};
 pub use plots::write_plots;
-pub use still::{Camera, StillOptions, Video, still, strips, write_gif};
+pub use still::{Camera, StillOptions, Video, still, still_pixels, strips, write_gif};

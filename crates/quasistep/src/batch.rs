@@ -14,6 +14,7 @@ use crate::state::{Attached, State, StepInput, WarmStart, Wrench};
 use crate::system::System;
 use crate::taken::Taken;
 use crate::workspace::Workspace;
+use std::any::Any;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -132,6 +133,15 @@ pub enum SampleError {
     /// The observer stopped the batch before this sample began.
     #[error("the batch was stopped before this sample")]
     Stopped,
+}
+
+impl SampleError {
+    /// The error of a panic, with its message.
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Self::Internal(text.unwrap_or("panic").to_owned())
+    }
 }
 
 /// A sample in the queue: its index and its output slices.
@@ -364,10 +374,7 @@ impl Sampler<'_> {
         match result {
             Ok(work) => self.work = work,
             Err(panic) => {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                let text = text.unwrap_or("panic").to_owned();
-                outcome.error = Some(SampleError::Internal(text));
+                outcome.error = Some(SampleError::of_panic(&*panic));
             }
         }
     }

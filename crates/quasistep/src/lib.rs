@@ -50,6 +50,7 @@ mod formulation;
 mod foundation;
 mod friction;
 mod held;
+mod instances;
 mod inverse_kinematics;
 mod linearise;
 mod load;
@@ -103,6 +104,7 @@ pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation, FrictionLaw, Motion};
 pub use friction::{Friction, FrictionAxes, FrictionException, PairFriction, Patch, Surface};
 pub use held::{Constraint, ConstraintKind, Holds, Switch};
+pub use instances::{Instance, on_threads};
 pub use inverse_kinematics::{
     Follower, FrameTarget, IkAnswer, IkError, IkSettings, NotReached, Orientation, TooNear,
 };

@@ -33,7 +33,7 @@ pub fn still(
     height: u32,
     options: &StillOptions,
 ) -> Result<Vec<u8>, ViewError> {
-    let pixels = pixels(recording, frame, camera, [width, height], options)?;
+    let pixels = still_pixels(recording, frame, camera, [width, height], options)?;
     encode(&pixels, width, height).map_err(|e| ViewError::Png(e.to_string()))
 }
 
@@ -65,7 +65,7 @@ pub fn strips(
     let mut all = vec![255; 3 * full_w * full_h];
     for (row, (recording, frames)) in rows.iter().enumerate() {
         for (column, &frame) in frames.iter().enumerate() {
-            let picture = pixels(recording, frame, camera, [width, height], options)?;
+            let picture = still_pixels(recording, frame, camera, [width, height], options)?;
             for (y, line) in picture.chunks_exact(3 * w).enumerate() {
                 let at = (row * (h + GAP) + y) * full_w + column * (w + GAP);
                 all[3 * at..][..3 * w].copy_from_slice(line);
@@ -75,7 +75,13 @@ pub fn strips(
     encode(&all, whole[0], whole[1]).map_err(|e| ViewError::Png(e.to_string()))
 }
 
-fn pixels(
+/// Renders frame `frame` of a recording; returns its pixels, red, green and blue, row by row from the
+/// top.
+///
+/// # Errors
+///
+/// As for [`still`].
+pub fn still_pixels(
     recording: &Recording,
     frame: usize,
     camera: &Camera,
