@@ -13,6 +13,8 @@ const DIRECTIONS = {
 const TRACE = 0xd9822b;
 // what a selected body glows with
 const MARK = 0x1d4f8c;
+// and one that overlaps another
+const OVERLAP = 0xa01818;
 
 export class Scene {
   constructor(canvas, run) {
@@ -26,6 +28,7 @@ export class Scene {
     this.size = Math.min(run.fit.radius, 1.25 * run.action.radius);
     this.insets = { left: 0, right: 0, top: 0, bottom: 0 };
     this.selected = this.lit = this.pinned = -1;
+    this.overlapping = new Set();
     this.center = new THREE.Vector3(...run.fit.center);
     this.world = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(34, 1, 0.005 * this.radius, 200 * this.radius);
@@ -293,10 +296,21 @@ export class Scene {
 
   // body under a point of the canvas, −1 if none; x and y from −1 to 1
   pick(x, y) {
+    return this.hit(x, y)?.body ?? -1;
+  }
+
+  // body and place of its surface under a point of the canvas, null if none
+  hit(x, y) {
     this.raycaster.setFromCamera(new THREE.Vector2(x, y), this.camera);
-    const hits = this.raycaster.intersectObjects(this.groups, true)
-      .filter((hit) => hit.object.visible && hit.object.parent.visible && hit.object.userData.body !== undefined);
-    return hits.length ? hits[0].object.userData.body : -1;
+    const hit = this.raycaster.intersectObjects(this.groups, true)
+      .find((hit) => hit.object.visible && hit.object.parent.visible && hit.object.userData.body !== undefined);
+    return hit ? { body: hit.object.userData.body, point: hit.point } : null;
+  }
+
+  // where the line of sight through a point of the canvas meets a plane, null if it does not
+  meet(plane, x, y) {
+    this.raycaster.setFromCamera(new THREE.Vector2(x, y), this.camera);
+    return this.raycaster.ray.intersectPlane(plane, new THREE.Vector3());
   }
 
   // the body under the pointer and the one that is selected; true if that changes the picture
@@ -316,11 +330,18 @@ export class Scene {
     this.#glow(body);
   }
 
+  // bodies that overlap others
+  markOverlaps(bodies) {
+    const changed = [...this.overlapping, ...bodies].filter((body) => this.overlapping.has(body) !== bodies.has(body));
+    this.overlapping = bodies;
+    for (const body of changed) this.#glow(body);
+  }
+
   #glow(body) {
     for (const o of this.groups[body]?.children ?? []) {
       const emissive = o.material.emissive;
       if (!emissive || o.userData.color) continue;
-      emissive.set(body === this.selected ? MARK : 0);
+      emissive.set(body === this.selected ? MARK : this.overlapping.has(body) ? OVERLAP : 0);
       if (body === this.lit && body > 0) emissive.addScalar(0.035);
     }
   }
