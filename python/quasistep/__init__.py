@@ -67,6 +67,7 @@ from .errors import (
 from .identification import Identified, Motion, NotIdentifiedError, Parameter, identify
 from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
+from .live import Live
 from .names import Names
 from .recorded import RecordedRun, read_run
 from .paths import JointPath
@@ -102,6 +103,7 @@ __all__ = [
     "LcsContact",
     "LengthError",
     "Linearisation",
+    "Live",
     "Mode",
     "Motion",
     "Mpc",

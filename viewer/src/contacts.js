@@ -39,11 +39,12 @@ export class Contacts {
     const { run, scene } = this;
     const n = this.capacity = Math.max(1, run.live ? 2 * run.maxContacts : run.maxContacts);
     const cone = new THREE.ConeGeometry(1, 1, 40, 1, true).rotateX(Math.PI).translate(0, 0.5, 0);
+    const [around, up] = scene.plain ? [8, 6] : [20, 12];
     this.layers = {
-      points: [this.#layer(scene, new THREE.SphereGeometry(1, 20, 12), n)],
+      points: [this.#layer(scene, new THREE.SphereGeometry(1, around, up), n)],
       forces: [
-        this.#layer(scene, new THREE.CylinderGeometry(1, 1, 1, 20).translate(0, 0.5, 0), n),
-        this.#layer(scene, new THREE.ConeGeometry(1, 1, 28).translate(0, 0.5, 0), n),
+        this.#layer(scene, new THREE.CylinderGeometry(1, 1, 1, around).translate(0, 0.5, 0), n),
+        this.#layer(scene, new THREE.ConeGeometry(1, 1, around + 8).translate(0, 0.5, 0), n),
       ],
       spins: [this.#layer(scene, ring(), n)],
       cones: [this.#layer(scene, cone, n, 0.22)],

@@ -439,7 +439,16 @@ function followLive(elapsed) {
   setTime(Math.max(next, run.end - Math.max(step, 1 / 60)));
 }
 
+// pictures of a run that goes on, counted each second; where they come slowly they get fewer pixels
+const SLOW = 15;
 let pictures = 0, counted = 0;
+function count(now) {
+  if (now - counted < 1000) return;
+  const rate = 1000 * pictures / (now - counted);
+  status.fps = String(Math.round(10 * rate) / 10);
+  if (live?.state.playing && counted > 0 && pictures > 0 && rate < SLOW && !document.hidden && scene?.coarsen()) dirty = true;
+  [pictures, counted] = [0, now];
+}
 let last = 0;
 let wasHidden = true;
 document.addEventListener("visibilitychange", () => { wasHidden = true; });
@@ -462,10 +471,7 @@ function frame(now) {
   }
   if (live) followLive(elapsed);
   scene?.controls.update();
-  if (now - counted > 1000) {
-    status.fps = String(Math.round(10000 * pictures / (now - counted)) / 10);
-    [pictures, counted] = [0, now];
-  }
+  count(now);
   if (!dirty) return;
   dirty = false;
   pictures += 1;
@@ -473,6 +479,7 @@ function frame(now) {
 }
 
 if (run.live) {
+  document.body.classList.toggle("plain", Boolean(scene?.plain));
   live = new Live(run, scene, { frame: arrived, state: told, gone });
   $("speed").addEventListener("change", () => live.ask({ do: "pace", value: Number($("speed").value) }));
 }

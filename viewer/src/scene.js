@@ -19,9 +19,12 @@ const OVERLAP = 0xa01818;
 export class Scene {
   constructor(canvas, run) {
     this.run = run;
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
-    this.renderer.shadowMap.enabled = true;
+    // a run that goes on is drawn plainly where the processor draws
+    this.plain = Boolean(run.live) && drawsInSoftware();
+    if (this.plain) Material = THREE.MeshLambertMaterial;
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.plain, alpha: true, preserveDrawingBuffer: !run.live });
+    this.renderer.setPixelRatio(this.ratio = Math.min(window.devicePixelRatio, this.plain ? 1 : 2));
+    this.renderer.shadowMap.enabled = !this.plain;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.radius = run.fit.radius;
     // of marks: dots, arrows, axes; seen in both views
@@ -284,6 +287,14 @@ export class Scene {
     this.controls.update();
   }
 
+  // fewer pixels, for pictures that come too slowly; false if there are as few as are of use
+  coarsen() {
+    if (this.ratio < 0.6) return false;
+    this.renderer.setPixelRatio(this.ratio *= 0.7);
+    this.resize();
+    return true;
+  }
+
   resize() {
     const { clientWidth: w, clientHeight: h } = this.renderer.domElement.parentElement;
     if (!w || !h) return;
@@ -356,8 +367,11 @@ export class Scene {
   }
 }
 
+let Material = THREE.MeshStandardMaterial;
+
 function standard([r, g, b, a]) {
-  const material = new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.03, opacity: a, transparent: a < 1 });
+  const material = new Material({ opacity: a, transparent: a < 1 });
+  if (Material === THREE.MeshStandardMaterial) Object.assign(material, { roughness: 0.55, metalness: 0.03 });
   material.color.setRGB(r, g, b, THREE.SRGBColorSpace);
   return material;
 }
@@ -376,6 +390,14 @@ function solid(shape) {
   mesh.castShadow = shape.color[3] > 0.5;
   mesh.receiveShadow = true;
   return mesh;
+}
+
+function drawsInSoftware() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const info = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software|basic render/i.test(name);
 }
 
 const textures = new Map();

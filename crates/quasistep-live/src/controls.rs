@@ -35,7 +35,9 @@ impl Control {
         if (*lower..=*upper).contains(&value) {
             return Ok(());
         }
-        Err(format!("`{name}`: {value} was given; give {lower} to {upper} {unit}").trim_end().into())
+        Err(format!("`{name}`: {value} was given; give {lower} to {upper} {unit}")
+            .trim_end()
+            .into())
     }
 
     /// The control as the page's program reads it.
@@ -68,7 +70,15 @@ pub(crate) fn of_commands(scene: &Scene, q_cmd: &[f64], reach: f64) -> Vec<Contr
             };
             let [lower, upper] = limits;
             let rate = upper - lower;
-            all.push(Control { name: names[own_q].clone(), unit, lower, upper, at_q: own_q, at_v: own_v, rate });
+            all.push(Control {
+                name: names[own_q].clone(),
+                unit,
+                lower,
+                upper,
+                at_q: own_q,
+                at_v: own_v,
+                rate,
+            });
         }
         (at_q, at_v) = (at_q + q.len(), at_v + n_v);
     }
@@ -76,7 +86,15 @@ pub(crate) fn of_commands(scene: &Scene, q_cmd: &[f64], reach: f64) -> Vec<Contr
     for k in at_q..names.len() {
         let at_v = at_v + k - at_q;
         let rate = f64::INFINITY;
-        all.push(Control { name: names[k].clone(), unit: "", lower: 0.0, upper: 1.0, at_q: k, at_v, rate });
+        all.push(Control {
+            name: names[k].clone(),
+            unit: "",
+            lower: 0.0,
+            upper: 1.0,
+            at_q: k,
+            at_v,
+            rate,
+        });
     }
     all
 }
@@ -94,7 +112,15 @@ pub(crate) fn of_coordinates(scene: &Scene, q: &[f64], reach: f64) -> Vec<Contro
         .flat_map(|body| of_body(body.q.clone(), body.v.len()))
         .map(|i| {
             let (unit, [lower, upper]) = of_coordinate(system, i, q[i], reach);
-            Control { name: names[i].clone(), unit, lower, upper, at_q: i, at_v: 0, rate: f64::INFINITY }
+            Control {
+                name: names[i].clone(),
+                unit,
+                lower,
+                upper,
+                at_q: i,
+                at_v: 0,
+                rate: f64::INFINITY,
+            }
         })
         .collect()
 }

@@ -167,7 +167,8 @@ impl Drive<'_> {
         let before = self.session.state().time;
         let done = message.clone().and_then(|message| self.session.apply(&message));
         if let Err(why) = done {
-            let refused = serde_json::json!({ "refused": why }).to_string();
+            let help = (self.help)(&why).map(|help| format!("\n{help}")).unwrap_or_default();
+            let refused = serde_json::json!({ "refused": why + &help }).to_string();
             self.send(id, Sent::text(refused));
             return Ok(ControlFlow::Continue(()));
         }
@@ -185,7 +186,11 @@ impl Drive<'_> {
                     self.show_page()?;
                 }
                 // other bodies start anew
-                if self.session.report().is_none() { watch(Watched::Begun(self.session)) } else { ControlFlow::Continue(()) }
+                if self.session.report().is_none() {
+                    watch(Watched::Begun(self.session))
+                } else {
+                    ControlFlow::Continue(())
+                }
             }
             Ok(Message::Play | Message::Pace(_)) => {
                 self.anchor();
@@ -269,7 +274,11 @@ impl Live {
         let own = Arc::clone(&stops);
         let run = move || {
             let mut watch = |_: Watched<'_>| {
-                if own.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if own.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             };
             let _ = follow(&mut session, &server, help, &mut watch);
         };

@@ -60,7 +60,9 @@ impl Pull {
         let lever = (model.body(body).inertia.com - p_B).norm().max(LEAST_LEVER * size);
         let time = (damping / stiffness).max(scene.params.time_step);
         let turning = weight * lever * time;
-        let diagonal = |d: [f64; 6]| std::array::from_fn(|i| std::array::from_fn(|j| if i == j { d[i] } else { 0.0 }));
+        let diagonal = |d: [f64; 6]| {
+            std::array::from_fn(|i| std::array::from_fn(|j| if i == j { d[i] } else { 0.0 }))
+        };
         let k = stiffness;
         let spring = CartesianSpring {
             name: format!("{name}/pull"),

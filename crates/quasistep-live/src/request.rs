@@ -56,7 +56,10 @@ impl Request {
             rest: bytes[end..].to_vec(),
             ..Self::default()
         };
-        let (path, query) = head.path.and_then(|p| p.split_once('?')).unwrap_or((head.path.unwrap_or_default(), ""));
+        let (path, query) = head
+            .path
+            .and_then(|p| p.split_once('?'))
+            .unwrap_or((head.path.unwrap_or_default(), ""));
         request.path = path.to_owned();
         let token = query.split('&').find_map(|part| part.strip_prefix("token="));
         request.token = token.unwrap_or_default().to_owned();

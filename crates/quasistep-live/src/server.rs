@@ -78,7 +78,9 @@ impl Server {
             sockets: Mutex::default(),
         });
         let own = Arc::clone(&shared);
-        thread::Builder::new().name("quasistep-live".into()).spawn(move || accept(&listener, &own))?;
+        thread::Builder::new()
+            .name("quasistep-live".into())
+            .spawn(move || accept(&listener, &own))?;
         Ok(Self { shared, events: received })
     }
 
@@ -101,7 +103,9 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::Relaxed);
-        for (_, socket) in self.shared.sockets.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for (_, socket) in
+            self.shared.sockets.lock().unwrap_or_else(PoisonError::into_inner).drain(..)
+        {
             let _ = socket.shutdown(Shutdown::Both);
         }
         // the listener waits for a connection

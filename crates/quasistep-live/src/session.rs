@@ -25,6 +25,8 @@ pub struct Session {
     scene: Scene,
     params: StepParams,
     start: State,
+    /// Warm start of the first step.
+    warm: Option<WarmStart>,
     state: State,
     work: Workspace,
     frame: Frame,
@@ -51,31 +53,33 @@ impl Session {
     /// picture at 60 Hz, within the scene's bounds.
     pub fn new(scene: Scene) -> Self {
         let start = scene.start.clone();
-        Self::from_state(scene, start)
+        Self::from_state(scene, start, None)
     }
 
-    /// As [`new`](Self::new), from another state of the scene. A reset goes back to it.
+    /// As [`new`](Self::new), from where another run of the scene ended, with its warm start. A reset goes
+    /// back to it.
     ///
     /// # Panics
     ///
     /// If the state is of another system.
-    pub fn from_state(scene: Scene, start: State) -> Self {
-        Self::make(scene, start, false)
+    pub fn from_state(scene: Scene, start: State, warm: Option<WarmStart>) -> Self {
+        Self::make(scene, start, warm, false)
     }
 
     /// The bodies of a scene where its joints put them; nothing is stepped.
     pub fn of_poses(scene: Scene) -> Self {
         let start = scene.start.clone();
-        Self::make(scene, start, true)
+        Self::make(scene, start, None, true)
     }
 
-    fn make(scene: Scene, start: State, posing: bool) -> Self {
+    fn make(scene: Scene, start: State, warm: Option<WarmStart>, posing: bool) -> Self {
         let work = scene.system.create_workspace();
         let frame = scene.frame(&start, None);
         let mut session = Self {
             params: scene.params.clone(),
             state: start.clone(),
             start,
+            warm,
             work,
             frame,
             report: None,
@@ -122,7 +126,8 @@ impl Session {
         self.pull = None;
         self.error = None;
         self.report = None;
-        self.renew_workspace(None);
+        let warm = self.warm.clone();
+        self.renew_workspace(warm.as_ref());
         self.show(self.scene.frame(&self.state, None));
     }
 
@@ -167,7 +172,9 @@ impl Session {
             Message::Reset => self.reset(),
             Message::Pace(pace) => {
                 if !(*pace > 0.0 && *pace <= FASTEST) {
-                    return Err(format!("speed: {pace} was given; give a number above 0, up to {FASTEST}"));
+                    return Err(format!(
+                        "speed: {pace} was given; give a number above 0, up to {FASTEST}"
+                    ));
                 }
                 self.pace = *pace;
             }
@@ -230,7 +237,7 @@ impl Session {
         let looks = stays && self.scene.drawing == scene.drawing;
         self.scene = scene;
         if !stays {
-            self.start = self.scene.start.clone();
+            (self.start, self.warm) = (self.scene.start.clone(), None);
         }
         self.take_up();
         self.error = None;
@@ -281,7 +288,8 @@ impl Session {
         self.given = given;
         let mut report = self.work.last_report().clone();
         let (params, wrenches) = (&self.params, &input.wrenches[..]);
-        let sensed = SensedStep { start: &before, end: &self.state, wrenches, report: &report, params };
+        let sensed =
+            SensedStep { start: &before, end: &self.state, wrenches, report: &report, params };
         let readings = match &self.scene.sensors {
             none if none.is_empty() => Vec::new(),
             sensors => system.read_sensors(sensors, &sensed),
@@ -310,7 +318,8 @@ impl Session {
             // before the first step the scene's command is the one that holds
             let from = self.given[k].or_else(|| now.get(k).copied()).unwrap_or(scene);
             let most = control.rate * h;
-            let command = if (to - from).abs() <= most { to } else { from + most.copysign(to - from) };
+            let command =
+                if (to - from).abs() <= most { to } else { from + most.copysign(to - from) };
             input.q_cmd[control.at_q] = command;
             if let Some(rate) = input.v_cmd.get_mut(control.at_v)
                 && control.rate.is_finite()
@@ -453,6 +462,8 @@ fn is_like(a: &Arc<System>, b: &Arc<System>) -> bool {
     let names = |system: &System| -> Vec<String> {
         system.model().bodies().iter().map(|body| body.name.clone()).collect()
     };
-    let coordinates = |system: &System| [system.model().coordinate_names(), system.model().dof_names(), system.command_names()];
+    let coordinates = |system: &System| {
+        [system.model().coordinate_names(), system.model().dof_names(), system.command_names()]
+    };
     names(a) == names(b) && coordinates(a) == coordinates(b)
 }

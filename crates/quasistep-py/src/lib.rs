@@ -16,6 +16,7 @@ mod control;
 mod derivatives;
 mod error;
 mod kinematics;
+mod live;
 mod loads;
 mod params;
 mod paths;
@@ -46,6 +47,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::Mpc>()?;
     m.add_class::<derivatives::Changes>()?;
     m.add_class::<derivatives::Derivatives>()?;
+    m.add_class::<live::Live>()?;
     m.add_class::<params::StepParams>()?;
     m.add_class::<report::StepReport>()?;
     m.add_class::<report::WarmStart>()?;
@@ -53,6 +55,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<system::System>()?;
     m.add_function(wrap_pyfunction!(command, m)?)?;
     m.add_function(wrap_pyfunction!(help, m)?)?;
+    m.add_function(wrap_pyfunction!(live::live, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::mcap_rows, m)?)?;
     m.add_function(wrap_pyfunction!(batch::batch, m)?)?;

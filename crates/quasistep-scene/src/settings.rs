@@ -59,7 +59,12 @@ fn collect(key: &str, at: &At<'_>, found: &mut Vec<Setting>) {
         let entries = at.entries().unwrap_or_default();
         entries.into_iter().map(|(name, child)| (name.to_owned(), child)).collect()
     } else if at.is_list() {
-        at.list().unwrap_or_default().into_iter().enumerate().map(|(k, child)| (k.to_string(), child)).collect()
+        at.list()
+            .unwrap_or_default()
+            .into_iter()
+            .enumerate()
+            .map(|(k, child)| (k.to_string(), child))
+            .collect()
     } else {
         if let (true, Ok(text)) = (at.reads_as_number(), at.text()) {
             found.push(Setting { key: key.to_owned(), value: text.to_owned() });

@@ -23,8 +23,17 @@ pub fn live_page(head: &Recording, live: &Value, sockets: &[String]) -> Result<S
 /// contacts and one zero as 32-bit words, the force that pulls a body (N) and its point (m), then the columns of the page in their order.
 pub fn live_frame(frame: &Frame, pull: [Vec3; 2]) -> Vec<u8> {
     let contacts = &frame.contacts;
-    let mut out = Vec::with_capacity(64 + 8 * (2 * frame.q.len()) + 28 * frame.X_WB.len() + 72 * contacts.len());
-    let counts = [frame.q_cmd.len(), frame.sensors.len(), frame.X_WB.len(), contacts.len(), frame.q.len(), 0];
+    let mut out = Vec::with_capacity(
+        64 + 8 * (2 * frame.q.len()) + 28 * frame.X_WB.len() + 72 * contacts.len(),
+    );
+    let counts = [
+        frame.q_cmd.len(),
+        frame.sensors.len(),
+        frame.X_WB.len(),
+        contacts.len(),
+        frame.q.len(),
+        0,
+    ];
     words(&mut out, counts.into_iter());
     doubles(&mut out, pull.iter().flat_map(|v| v.to_array()));
     doubles(&mut out, std::iter::once(frame.t));

@@ -134,8 +134,11 @@ pub(crate) fn live_page_with(
 /// The text of a page, which may connect to `sockets`.
 fn html(recording: &Recording, data: &Value, sockets: &[String]) -> String {
     let title = if recording.title.is_empty() { &recording.scene } else { &recording.title };
-    let connects =
-        if sockets.is_empty() { String::new() } else { format!(" connect-src {};", sockets.join(" ")) };
+    let connects = if sockets.is_empty() {
+        String::new()
+    } else {
+        format!(" connect-src {};", sockets.join(" "))
+    };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}{connects} script-src 'sha256-{HASH}'\">\n\

@@ -90,10 +90,16 @@ impl Browser {
 
     /// The value of an expression in the page. Expressions may use `$`.
     pub fn eval(&mut self, expression: &str) -> Value {
-        let expression = format!("(async ($) => ({expression}))((id) => document.getElementById(id))");
-        let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let expression =
+            format!("(async ($) => ({expression}))((id) => document.getElementById(id))");
+        let params =
+            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let mut answer = self.call("Runtime.evaluate", &params);
-        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {}",
+            answer["exceptionDetails"]
+        );
         answer["result"]["value"].take()
     }
 

@@ -82,9 +82,9 @@ fn a_dragged_body_hangs_on_a_spring() {
     page.until("$('pull').hidden && window.quasistep.pose(1)[2] < 0.2");
     assert_eq!(page.eval(EYE), view, "the view stays while a body is dragged");
     // beside the body, a drag turns the view
-    page.mouse("mousePressed", [500.0, 600.0]);
-    page.mouse("mouseMoved", [560.0, 600.0]);
-    page.mouse("mouseReleased", [560.0, 600.0]);
+    page.mouse("mousePressed", [800.0, 540.0]);
+    page.mouse("mouseMoved", [860.0, 540.0]);
+    page.mouse("mouseReleased", [860.0, 540.0]);
     page.until(&format!("{EYE} !== {view}"));
     page.close();
 }
@@ -93,7 +93,8 @@ fn a_dragged_body_hangs_on_a_spring() {
 #[test]
 fn parameters_and_errors_are_told() {
     let (_live, mut page) = open(Session::new(scene(&box_on_floor(1.0, "size: 0.01"))));
-    let field = |key: &str| format!("document.querySelector('#settings input[aria-label=\"{key}\"]')");
+    let field =
+        |key: &str| format!("document.querySelector('#settings input[aria-label=\"{key}\"]')");
     page.until(&field("step.size"));
     page.enter(&field("step.size"), "0.05");
     page.click("forward");

@@ -33,15 +33,20 @@ fn requests_without_token_or_of_other_sites_are_forbidden() {
     for allowed in [&host, &local] {
         assert_eq!(status(&[&get, allowed]).as_deref(), Some("200"), "{allowed}");
     }
-    let wrong = format!("GET /?token={} HTTP/1.1", token.replace(|c: char| c.is_ascii_digit(), "f"));
+    let wrong =
+        format!("GET /?token={} HTTP/1.1", token.replace(|c: char| c.is_ascii_digit(), "f"));
     let short = format!("GET /?token={} HTTP/1.1", &token[1..]);
-    let key = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
+    let key = [
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ];
     let rebound = format!("Host: attacker.example:{port}");
     let foreign = format!("Origin: http://attacker.example:{port}");
     let own = format!("Origin: http://127.0.0.1:{port}");
-    let upgrade = |more: &[&str]| -> Option<String> {
-        status(&[&[socket.as_str()], more, &key].concat())
-    };
+    let upgrade =
+        |more: &[&str]| -> Option<String> { status(&[&[socket.as_str()], more, &key].concat()) };
     for forbidden in [
         status(&["GET / HTTP/1.1", &host]),
         status(&[&wrong, &host]),
@@ -56,12 +61,17 @@ fn requests_without_token_or_of_other_sites_are_forbidden() {
     ] {
         assert_eq!(forbidden.as_deref(), Some("403"));
     }
-    assert!(ask(port, &["GET / HTTP/1.1", &host]).ends_with("use the whole address that quasistep printed\n"));
+    assert!(
+        ask(port, &["GET / HTTP/1.1", &host])
+            .ends_with("use the whole address that quasistep printed\n")
+    );
     assert_eq!(status(&[&get.replace("GET", "POST"), &host]).as_deref(), Some("405"));
     assert_eq!(status(&[&get.replace("/?", "/etc/passwd?"), &host]).as_deref(), Some("404"));
     assert_eq!(status(&["no request"]).as_deref(), Some("400"));
     let page = ask(port, &[&get, &host]);
-    assert!(page.contains("Cache-Control: no-store") && page.contains("Referrer-Policy: no-referrer"));
+    assert!(
+        page.contains("Cache-Control: no-store") && page.contains("Referrer-Policy: no-referrer")
+    );
     assert!(page.contains(&format!("connect-src ws://127.0.0.1:{port} ws://localhost:{port};")));
     live.close();
     assert!(!live.is_open());

@@ -102,7 +102,8 @@ fn a_pulled_box_slides_at_mu_n_and_not_before() {
         let is_dynamic = what.contains("dynamic");
         let (most, limit) = (MU * MASS * G, 0.2 * slips_at);
         // with momentum it comes to rest beyond the place where the forces balance
-        let (low, high) = if is_dynamic { (0.999 * limit, 2.0 * limit) } else { (0.999 * limit, 1.001 * limit) };
+        let (low, high) =
+            if is_dynamic { (0.999 * limit, 2.0 * limit) } else { (0.999 * limit, 1.001 * limit) };
         assert!(x > low && x < high, "{what}: it slid by {x} m, not {limit}");
         assert!(force.x < 1.0005 * most && force.x > 0.75 * most, "{what}: {force:?}");
         assert!(is_dynamic || force.x > 0.999 * most, "{what}: {force:?}");
@@ -155,7 +156,8 @@ models:
 fn a_slider_is_reached_within_the_deflection_of_its_spring() {
     for law in LAWS {
         for h in ["0.005", "0.02", "0.1"] {
-            let mut session = Session::new(scene(&LIFT.replace("size: 0.02}", &format!("size: {h}, {law}}}"))));
+            let mut session =
+                Session::new(scene(&LIFT.replace("size: 0.02}", &format!("size: {h}, {law}}}"))));
             let names: Vec<&str> = session.controls().iter().map(|c| c.name.as_str()).collect();
             assert_eq!(names, ["lift.up", "lift.out"]);
             assert_eq!([session.controls()[0].lower, session.controls()[0].upper], [0.0, 1.0]);
@@ -192,7 +194,10 @@ fn values_beyond_their_range_are_refused() {
     assert_eq!(refused(command(0, 1.5)), "`lift.up`: 1.5 was given; give 0 to 1 m");
     assert_eq!(refused(command(0, f64::NAN)), "`lift.up`: NaN was given; give 0 to 1 m");
     assert_eq!(refused(command(7, 0.0)), "command 7 was given; this scene has 2, counted from 0");
-    assert_eq!(refused(Message::Pace(0.0)), "speed: 0 was given; give a number above 0, up to 1000");
+    assert_eq!(
+        refused(Message::Pace(0.0)),
+        "speed: 0 was given; give a number above 0, up to 1000"
+    );
     let pull = |body| Message::Pull { body, p_B: Vec3::ZERO, to_W: Vec3::Z };
     assert_eq!(refused(pull(0)), "body 0 was pulled; give one from 1 to 3");
     assert_eq!(refused(pull(9)), "body 9 was pulled; give one from 1 to 3");
@@ -200,7 +205,10 @@ fn values_beyond_their_range_are_refused() {
     for (text, why) in [
         ("?", "a message is no JSON"),
         ("{\"do\":\"jump\"}", "`jump` was asked; give play, pause"),
-        ("{\"do\":\"pull\",\"body\":1,\"at\":[0,0],\"to\":[0,0,0]}", "`at`: [0,0] was seen; give three numbers"),
+        (
+            "{\"do\":\"pull\",\"body\":1,\"at\":[0,0],\"to\":[0,0,0]}",
+            "`at`: [0,0] was seen; give three numbers",
+        ),
         ("{\"do\":\"pace\",\"value\":\"fast\"}", "`value`: \"fast\" was seen; give a number"),
     ] {
         let said = Message::read(text).unwrap_err();
@@ -221,10 +229,17 @@ fn a_reset_gives_the_same_bits() {
     });
     let mut session = Session::new(load());
     let run = |session: &mut Session| -> Vec<Vec<f64>> {
-        (0..30).map(|_| { steps(session, 1); session.state().q.clone() }).collect()
+        (0..30)
+            .map(|_| {
+                steps(session, 1);
+                session.state().q.clone()
+            })
+            .collect()
     };
     assert_eq!(run(&mut session), expected);
-    let body = (1..).find(|b| session.frame().X_WB[*b] != scene.frame(&scene.start, None).X_WB[*b]).unwrap();
+    let body = (1..)
+        .find(|b| session.frame().X_WB[*b] != scene.frame(&scene.start, None).X_WB[*b])
+        .unwrap();
     pull(&mut session, body, Vec3::ZERO, Vec3::Y * 0.05);
     let value = Some(session.controls()[0].upper);
     session.apply(&Message::Command { control: 0, value }).unwrap();
@@ -290,7 +305,9 @@ fn a_parameter_holds_from_the_next_step_on() {
     let x = session.frame().X_WB[1].translation.x;
     assert!((x - 0.02).abs() < 1e-4, "{x}");
     set(&mut session, "models.box.mass", "3").unwrap();
-    let normal = |session: &Session| -> f64 { session.frame().contacts.iter().map(|c| c.normal_force).sum() };
+    let normal = |session: &Session| -> f64 {
+        session.frame().contacts.iter().map(|c| c.normal_force).sum()
+    };
     steps(&mut session, 1);
     assert!((normal(&session) - 3.0 * G).abs() < 1e-6);
     let page = session.page_version();
@@ -348,7 +365,8 @@ fn every_scene_can_be_pulled_and_set() {
         }
         assert!(session.controls().len() <= head.commands.len(), "{name}");
         for setting in session.scene().settings() {
-            set(&mut session, &setting.key, &setting.value).unwrap_or_else(|e| panic!("{name}: {e}"));
+            set(&mut session, &setting.key, &setting.value)
+                .unwrap_or_else(|e| panic!("{name}: {e}"));
         }
         assert_eq!(session.page_version(), 0, "{name}");
     }
