@@ -200,9 +200,8 @@ struct RunArgs {
     /// End with exit code 1 if a fact of the scene does not hold, or if the convex step stood in for one with exact friction
     #[arg(long)]
     strict: bool,
-    /// Serve the page while the run goes on in real time, with sliders for its commands, until Ctrl-C
-    #[arg(long, conflicts_with = "strict")]
-    live: bool,
+    #[command(flatten)]
+    serving: Serving,
     /// Run even if the steps are millions
     #[arg(long)]
     yes: bool,
@@ -210,6 +209,14 @@ struct RunArgs {
     output: Output,
     #[command(flatten)]
     changes: Changes,
+}
+
+/// Whether a run goes on with its page.
+#[derive(Args)]
+struct Serving {
+    /// Serve the page while the run goes on in real time, with sliders for its commands, until Ctrl-C
+    #[arg(long, conflicts_with = "strict")]
+    live: bool,
 }
 
 #[derive(Args)]

@@ -39,7 +39,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     }
     // facts refer to the scene without changes
     let watches_facts = changes.is_empty();
-    let (scene, course) = if arguments.live {
+    let (scene, course) = if arguments.serving.live {
         crate::live::run(scene, &folder, &arguments.output, quiet)?
     } else {
         let course = follow(&scene, &folder, &arguments.output, watches_facts, quiet)?;
@@ -63,7 +63,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
             Failure::world(text)
         });
     }
-    if arguments.live {
+    if arguments.serving.live {
         tell_files(&dir, page.as_deref(), quiet);
         return Ok(());
     }
@@ -99,7 +99,7 @@ fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Resul
             "--strict: facts speak of the scene as it is written; leave out --set and its short forms",
         ));
     }
-    confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes || arguments.live)?;
+    confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes || arguments.serving.live)?;
     let exact = scene.params.formulation.friction == FrictionLaw::Exact;
     if scene.params.uniqueness && !exact {
         return Err(Failure::usage(

@@ -169,7 +169,7 @@ impl Drive<'_> {
         if let Err(why) = done {
             let help = (self.help)(&why).map(|help| format!("\n{help}")).unwrap_or_default();
             let refused = serde_json::json!({ "refused": why + &help }).to_string();
-            self.send(id, Sent::text(refused));
+            self.send(id, &Sent::text(refused));
             return Ok(ControlFlow::Continue(()));
         }
         let now = self.session.state().time;
@@ -208,7 +208,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn send(&self, id: usize, message: Sent) {
+    fn send(&self, id: usize, message: &Sent) {
         for client in self.clients.iter().filter(|client| client.id == id) {
             let _ = client.out.send(message.clone());
         }
@@ -223,7 +223,7 @@ impl Drive<'_> {
         // two digits are read; more would change all the time
         let ratio = ratio.map(|ratio| format!("{ratio:.1e}").parse().unwrap_or(ratio));
         let help = self.session.error().and_then(self.help);
-        let state = self.session.told(ratio, help).to_string();
+        let state = self.session.told(ratio, help.as_deref()).to_string();
         let version = self.session.version();
         let mut bytes = None;
         for client in &mut self.clients {

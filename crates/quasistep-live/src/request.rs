@@ -51,18 +51,16 @@ impl Request {
         let httparse::Status::Complete(end) = head.parse(bytes).map_err(io::Error::other)? else {
             return Ok(None);
         };
+        let whole = head.path.unwrap_or_default();
+        let (path, query) = whole.split_once('?').unwrap_or((whole, ""));
+        let token = query.split('&').find_map(|part| part.strip_prefix("token="));
         let mut request = Self {
             method: head.method.unwrap_or_default().to_owned(),
+            path: path.to_owned(),
+            token: token.unwrap_or_default().to_owned(),
             rest: bytes[end..].to_vec(),
             ..Self::default()
         };
-        let (path, query) = head
-            .path
-            .and_then(|p| p.split_once('?'))
-            .unwrap_or((head.path.unwrap_or_default(), ""));
-        request.path = path.to_owned();
-        let token = query.split('&').find_map(|part| part.strip_prefix("token="));
-        request.token = token.unwrap_or_default().to_owned();
         for line in head.headers.iter() {
             let value = String::from_utf8_lossy(line.value).trim().to_owned();
             match line.name.to_ascii_lowercase().as_str() {

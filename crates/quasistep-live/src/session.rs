@@ -424,7 +424,7 @@ impl Session {
     }
 
     /// What the page shows beside the frame. `ratio` is the measured pace.
-    pub fn told(&self, ratio: Option<f64>, help: Option<String>) -> Value {
+    pub fn told(&self, ratio: Option<f64>, help: Option<&str>) -> Value {
         let mut told = json!({
             "playing": self.playing,
             "pace": self.pace,

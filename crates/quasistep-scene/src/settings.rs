@@ -41,12 +41,15 @@ impl Scene {
                 found.push(usual);
             }
         }
-        let rank = |setting: &Setting| match setting.key.as_str() {
-            "step.size" => 0,
-            key if key.starts_with("friction.") => 1,
-            key if key.ends_with(".mass") => 2,
-            key if key.ends_with(".friction") || key.starts_with("step.") => 3,
-            _ => 4,
+        let rank = |setting: &Setting| {
+            let (section, last) = (setting.key.split('.').next(), setting.key.rsplit('.').next());
+            match (section, last) {
+                (Some("step"), Some("size")) => 0,
+                (Some("friction"), _) => 1,
+                (_, Some("mass")) => 2,
+                (Some("step"), _) | (_, Some("friction")) => 3,
+                _ => 4,
+            }
         };
         found.sort_by_key(rank);
         found

@@ -14,7 +14,7 @@ use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
 
 /// Time in which a page shows what was asked of it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// One browser at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -59,8 +59,8 @@ impl Browser {
         let mut page = Self { child, socket, session, n_calls: 0, profile, _one: one };
         let target = page.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        page.session =
-            page.call("Target.attachToTarget", &attach)["sessionId"].as_str().unwrap().to_owned();
+        let attached = page.call("Target.attachToTarget", &attach);
+        attached["sessionId"].as_str().unwrap().clone_into(&mut page.session);
         page.call("Page.enable", &json!({}));
         let size = json!({ "width": 1000, "height": 640, "deviceScaleFactor": 1, "mobile": false });
         page.call("Emulation.setDeviceMetricsOverride", &size);

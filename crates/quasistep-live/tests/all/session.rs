@@ -237,9 +237,8 @@ fn a_reset_gives_the_same_bits() {
             .collect()
     };
     assert_eq!(run(&mut session), expected);
-    let body = (1..)
-        .find(|b| session.frame().X_WB[*b] != scene.frame(&scene.start, None).X_WB[*b])
-        .unwrap();
+    let start = scene.frame(&scene.start, None);
+    let body = (1..start.X_WB.len()).find(|b| session.frame().X_WB[*b] != start.X_WB[*b]).unwrap();
     pull(&mut session, body, Vec3::ZERO, Vec3::Y * 0.05);
     let value = Some(session.controls()[0].upper);
     session.apply(&Message::Command { control: 0, value }).unwrap();
