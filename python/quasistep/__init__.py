@@ -67,6 +67,7 @@ from .errors import (
 from .identification import Identified, NotIdentifiedError, Parameter, identify
 from .kinematics import FramePath, Reached
 from .lcs import Lcs, LcsContact
+from .live import Live
 from .motion import Comparison, Motion, compare
 from .names import Names
 from .recorded import RecordedRun, read_run
@@ -107,6 +108,7 @@ __all__ = [
     "LcsContact",
     "LengthError",
     "Linearisation",
+    "Live",
     "Mode",
     "Motion",
     "Mpc",

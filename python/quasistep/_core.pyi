@@ -364,6 +364,22 @@ def compare(
     recording: Recording | None,
     rows: tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike] | None,
 ) -> dict[str, Any]: ...
+@final
+class Live:
+    @property
+    def address(self) -> str: ...
+    @property
+    def is_open(self) -> bool: ...
+    def close(self) -> None: ...
+
+def live(
+    system: System,
+    q0: ArrayLike,
+    v0: ArrayLike | None,
+    t0: float,
+    warm: WarmStart | None,
+    attached: ArrayLike | None,
+) -> Live: ...
 def run(
     system: System,
     q0: ArrayLike,

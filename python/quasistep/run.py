@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._records import Uniqueness
     from ._types import Array
     from .errors import StepError
+    from .live import Live
     from .names import Names
     from .system import System
 
@@ -218,6 +219,17 @@ class Run(Pictured):
             float(self.t[-1]), self.q[-1].copy(), self._arrays["velocity"], self._arrays["warm"],
             self._arrays["attached"].reshape(-1, 8),
         )
+
+    def live(self) -> Live:
+        """The run goes on in real time from where it ended, with its page in the browser: :meth:`System.live`.
+
+        Examples
+        --------
+        >>> with qs.load("scenes/gripper_2d.yml").simulate(duration=0.1).live() as live:
+        ...     live.is_open
+        True
+        """
+        return self.system.live(start=self.checkpoint)
 
     @cached_property
     def worst(self) -> Certificate:

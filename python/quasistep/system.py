@@ -12,6 +12,7 @@ from ._shapes import arrays_of, checked_threads, count, loads, shaped
 from ._yaml import changes
 from .batch import finish, varied
 from .errors import StepError
+from .live import Live
 from .paths import PathSystem
 from .run import Run
 
@@ -262,6 +263,34 @@ class System(PathSystem):
         shares = np.arange(1, divisions + 1)[:, None] / divisions
         lines = ends[:-1, None] + shares * (ends[1:] - ends[:-1])[:, None]
         return self.simulate(lines.reshape(-1, self.n_u), h=plan.h / divisions, q0=plan.q[0], params=params)
+
+    def live(self, *, start: Checkpoint | None = None) -> Live:
+        """A run that goes on in real time, with its page in the browser: commands by sliders, bodies pulled with the
+        mouse, parameters by number.
+
+        Parameters
+        ----------
+        start : Checkpoint, optional
+            Where it begins, and where a reset goes back to; the scene's start by default.
+
+        Returns
+        -------
+        Live
+            It runs beside the program, and shows itself in a notebook.
+
+        Raises
+        ------
+        OSError
+            No address of this machine is free.
+
+        Examples
+        --------
+        >>> live = qs.load("scenes/gripper_2d.yml").live()
+        >>> live.show()                                    # doctest: +SKIP
+        >>> live.close()
+        """
+        t, q, velocity, warm, attached = (0.0, self.q0, None, None, None) if start is None else start
+        return Live(_core.live(self, q, velocity, t, warm, attached), self.name)
 
     def step_batch(
         self,

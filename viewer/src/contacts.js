@@ -9,6 +9,20 @@ const UP = new THREE.Vector3(0, 1, 0);
 export class Contacts {
   constructor(scene, run) {
     this.run = run;
+    this.scene = scene;
+    this.measure();
+    this.log = this.wide;
+    this.longest = 0.25 * scene.size;
+    this.shown = { points: true, forces: true, cones: false };
+    this.scale = 1;
+    this.selected = -1;
+    this.current = [];
+    this.#build();
+  }
+
+  // scales of arrows, rings and dots from the contacts of the run
+  measure() {
+    const { run, scene } = this;
     // many dots bury what they lie on
     this.size = 0.011 * scene.size * Math.min(1, Math.max(0.4, Math.sqrt(60 / Math.max(1, run.maxContacts))));
     const forces = run.pairForces(), counts = forces.filter((force) => force > 1e-3 * forces.at(-1));
@@ -18,19 +32,19 @@ export class Contacts {
     this.spinScale = this.largestSpin > 0 ? 0.1 * scene.size / Math.sqrt(this.largestSpin) : 0;
     [this.least, this.most] = counts.length ? [counts[0], counts.at(-1)] : [0, 0];
     // with lengths in proportion, some pairs would show no arrow beside others
-    this.log = this.least < 0.15 * this.most;
-    this.longest = 0.25 * scene.size;
-    this.shown = { points: true, forces: true, cones: false };
-    this.scale = 1;
-    this.selected = -1;
-    this.current = [];
-    const n = Math.max(1, run.maxContacts);
+    this.wide = this.least < 0.15 * this.most;
+  }
+
+  #build() {
+    const { run, scene } = this;
+    const n = this.capacity = Math.max(1, run.live ? 2 * run.maxContacts : run.maxContacts);
     const cone = new THREE.ConeGeometry(1, 1, 40, 1, true).rotateX(Math.PI).translate(0, 0.5, 0);
+    const [around, up] = scene.plain ? [8, 6] : [20, 12];
     this.layers = {
-      points: [this.#layer(scene, new THREE.SphereGeometry(1, 20, 12), n)],
+      points: [this.#layer(scene, new THREE.SphereGeometry(1, around, up), n)],
       forces: [
-        this.#layer(scene, new THREE.CylinderGeometry(1, 1, 1, 20).translate(0, 0.5, 0), n),
-        this.#layer(scene, new THREE.ConeGeometry(1, 1, 28).translate(0, 0.5, 0), n),
+        this.#layer(scene, new THREE.CylinderGeometry(1, 1, 1, around).translate(0, 0.5, 0), n),
+        this.#layer(scene, new THREE.ConeGeometry(1, 1, around + 8).translate(0, 0.5, 0), n),
       ],
       spins: [this.#layer(scene, ring(), n)],
       cones: [this.#layer(scene, cone, n, 0.22)],
@@ -67,6 +81,14 @@ export class Contacts {
   }
 
   place(time) {
+    if (this.run.maxContacts > this.capacity) {
+      for (const mesh of Object.values(this.layers).flat(2)) {
+        this.scene.world.remove(mesh);
+        mesh.dispose();
+        mesh.geometry.dispose();
+      }
+      this.#build();
+    }
     this.current = this.run.contacts(time);
     for (const c of this.current) c.sign = this.run.sign(c, this.selected);
     const count = { points: 0, forces: 0, spins: 0, cones: 0 };

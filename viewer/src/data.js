@@ -21,6 +21,9 @@ async function column(text, Numbers) {
   return new Numbers(out.buffer);
 }
 
+// a live page keeps up to so many frames and contacts
+const MOST_FRAMES = 4000, MOST_CONTACTS = 200000;
+
 export const MODES = ["separate", "stick", "slide"];
 
 export class Run {
@@ -48,7 +51,7 @@ export class Run {
     Object.assign(this, {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
       thinned: json.thinned, bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
-      fit: json.fit, action: json.first, direction: json.direction, roles: json.roles, units: json.units ?? [], start: json.start, goals: json.goals ?? [], curves: json.curves ?? [], nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
+      fit: json.fit, action: json.first, direction: json.direction, roles: json.roles, units: json.units ?? [], start: json.start, goals: json.goals ?? [], curves: json.curves ?? [], live: json.live ?? null, nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
     });
     // pairs of bodies whose arrows show the force on the first
     this.onFirst = new Set(json.onFirst.map(([a, b]) => a * this.bodies.length + b));
@@ -68,6 +71,80 @@ export class Run {
     // row of each body among the moving ones, −1 if it stands still
     this.row = new Int32Array(this.bodies.length).fill(-1);
     json.moving.forEach((body, row) => { this.row[body] = row; });
+  }
+
+  // Adds a frame that the socket of a live page brought, little-endian: counts, then columns. One that is not later
+  // begins anew, but for a frame that is there already. Returns the force that pulls a body (N) and its point (m).
+  push(buffer) {
+    const [nCmd, nReadings, nBodies, n, nQ] = new Uint32Array(buffer, 0, 5);
+    let at = 24;
+    const take = (Numbers, count) => new Numbers(buffer.slice(at, (at += count * Numbers.BYTES_PER_ELEMENT)));
+    const pull = take(Float64Array, 6), t = take(Float64Array, 1);
+    if (this.live.kind === "run" && this.nFrames && t[0] === this.end) return pull;
+    if (t[0] <= this.end) this.#drop(this.nFrames);
+    const begins = !this.nFrames;
+    const add = (name, Numbers, count, keep = true) => {
+      const values = take(Numbers, count);
+      if (keep) this.#append(name, values);
+      return values;
+    };
+    this.#append("t", t);
+    add("q", Float64Array, nQ);
+    // the first frame has no commands, no efforts and no readings
+    add("qCmd", Float64Array, nCmd, !begins);
+    add("effort", Float64Array, nCmd, !begins);
+    add("sensors", Float32Array, nReadings, !begins && this.nReadings > 0);
+    add("poses", Float32Array, 7 * nBodies);
+    const a = add("a", Uint32Array, n), b = add("b", Uint32Array, n);
+    add("mode", Uint32Array, n);
+    const force = ["p", "n", "force"].map((name) => add(name, Float32Array, 3 * n)).at(-1);
+    for (const name of ["phi", "phiNext", "normalForce", "spin", "mu"]) add(name, Float32Array, n);
+    this.#append("nContacts", Uint32Array.of(n));
+    this.first.push(this.first.at(-1) + n);
+    this.maxContacts = Math.max(this.maxContacts, n);
+    for (let i = 0; i < n; i++) this.#receiver(a[i], b[i], force[3 * i + 2]);
+    this.nFrames += 1;
+    if (this.nFrames > MOST_FRAMES || this.a.length > MOST_CONTACTS) this.#drop(this.nFrames >> 1);
+    [this.begin, this.end] = [this.t[0], this.t[this.nFrames - 1]];
+    return pull;
+  }
+
+  // on which body of a new pair arrows show the force: as recordings do it, from the pair's first contact
+  #receiver(a, b, up) {
+    this.pairs ??= new Set();
+    const key = a * this.bodies.length + b;
+    if (this.pairs.has(key)) return;
+    this.pairs.add(key);
+    const [one, other] = [this.roles[a], this.roles[b]];
+    const onLarger = (a < b ? up : -up) >= 0;
+    if (one > other || (one === other && (a > b) === onLarger)) this.onFirst.add(key);
+  }
+
+  #append(name, values) {
+    const used = this[name]?.length ?? 0, end = used + values.length;
+    this.stores ??= {};
+    let store = this.stores[name];
+    if (!store || store.length < end) {
+      store = this.stores[name] = new values.constructor(2 * end + 16);
+      if (used) store.set(this[name]);
+    }
+    store.set(values, used);
+    this[name] = store.subarray(0, end);
+  }
+
+  // forgets the oldest frames
+  #drop(k) {
+    this.stores ??= {};
+    const from = this.first[k], nCmd = this.commands.length;
+    const widths = {
+      t: 1, nContacts: 1, q: this.coordinates.length, poses: 7 * this.nMoving, qCmd: nCmd, effort: nCmd, ...(this.nReadings && { sensors: this.nReadings }),
+    };
+    const ofContacts = { a: 1, b: 1, mode: 1, p: 3, n: 3, force: 3, phi: 1, phiNext: 1, normalForce: 1, spin: 1, mu: 1 };
+    const cut = (name, start) => { this[name] = this.stores[name] = this[name].slice(start); };
+    for (const [name, width] of Object.entries(widths)) cut(name, k * width);
+    for (const [name, width] of Object.entries(ofContacts)) cut(name, from * width);
+    this.first = this.first.slice(k).map((first) => first - from);
+    this.nFrames -= k;
   }
 
   // frame at or before a time, and how far the time is towards the next one

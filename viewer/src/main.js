@@ -4,12 +4,14 @@
 //   view (first, iso, front, side, top, back), azimuth and elevation (deg), zoom, look (x,y,z in m: the middle of the picture),
 //   select, pin, hide (names of bodies or models; of hide a list with commas), speed, loop, points, forces, cones, log, frames,
 //   labels, traces, collision, goals, arrows (length factor).
+// A page with `live` is served while its run goes on: frames and states come through a socket.
 
 import { Vector3 } from "three";
 import licence from "../node_modules/three/LICENSE" with { type: "text" };
 import { Contacts } from "./contacts.js";
 import { MODES, Run } from "./data.js";
 import { Keys } from "./keys.js";
+import { Live } from "./live.js";
 import layout from "./layout.html" with { type: "text" };
 import { Marks } from "./marks.js";
 import { Panel } from "./panel.js";
@@ -57,7 +59,7 @@ if (run.thinned) {
   $("thinned").textContent = $("thinned").title = run.thinned;
 }
 // on a phone the scene comes first
-document.body.classList.toggle("no-panel", !flag("panel", window.innerWidth >= 760));
+document.body.classList.toggle("no-panel", !flag("panel", window.innerWidth >= 760 && !run.live));
 document.body.classList.toggle("bare", !flag("ui", true));
 
 let time = run.begin;
@@ -68,23 +70,42 @@ let contacts = null;
 let marks = null;
 let tree = null;
 let video = null;
+// of a run that goes on; what is shown follows it unless somebody looks back
+let live = null;
 
 const clamp = (t) => Math.min(run.end, Math.max(run.begin, t));
 const setTime = (t) => { time = clamp(Number(t) || 0); dirty = true; };
 const setPlaying = (on) => {
+  if (live) {
+    live.follows ||= on;
+    if (on !== live.state.playing) live.ask({ do: on ? "play" : "pause" });
+    return;
+  }
   if (on && time >= run.end) setTime(run.begin);
   playing = on && run.end > run.begin;
   if (!playing && video) cut();
   document.body.classList.toggle("playing", playing);
 };
+// a time of a run that goes on: the run waits meanwhile
+const lookAt = (t) => {
+  setPlaying(false);
+  setTime(t);
+  if (live) live.follows = time >= run.end;
+};
+const isPlaying = () => (live ? live.state.playing : playing);
 const stepFrames = (n) => {
+  if (live && n > 0 && time >= run.end) {
+    live.follows = true;
+    live.ask({ do: "step" });
+    return;
+  }
   setPlaying(false);
   const [k, u] = run.locate(time);
   const from = n < 0 && u > 1e-6 ? k + 1 : k;
-  setTime(run.t[Math.min(run.nFrames - 1, Math.max(0, from + n))]);
+  lookAt(run.t[Math.min(run.nFrames - 1, Math.max(0, from + n))]);
 };
 
-const panel = new Panel(run, (t) => { setPlaying(false); setTime(t); });
+const panel = new Panel(run, lookAt);
 
 try {
   scene = new Scene($("view"), run);
@@ -100,8 +121,8 @@ try {
 
 const scrub = $("scrub");
 [scrub.min, scrub.max] = [run.begin, run.end];
-scrub.addEventListener("input", () => { setPlaying(false); setTime(scrub.value); });
-$("play").addEventListener("click", () => setPlaying(!playing));
+scrub.addEventListener("input", () => lookAt(scrub.value));
+$("play").addEventListener("click", () => setPlaying(!isPlaying()));
 $("back").addEventListener("click", () => stepFrames(-1));
 $("forward").addEventListener("click", () => stepFrames(1));
 const togglePanel = () => { document.body.classList.toggle("no-panel"); resize(); };
@@ -131,11 +152,14 @@ $("toggle-dark").addEventListener("click", () => setDark(!dark));
 
 // the panels over the scene fold; the view keeps clear of those that are open
 const folds = [$("tools-view"), $("tools-bodies")];
+const foldsOfLive = run.live ? [$("tools-commands"), $("tools-settings"), $("tools-frames")] : [];
 const inset = () => {
   if (!scene) return;
   const open = folds.some((fold) => fold.open) && !document.body.classList.contains("bare");
   const left = open ? $("tools").offsetLeft + $("tools").offsetWidth : 0;
-  scene.setInsets({ left, right: 0, top: 0, bottom: 0 });
+  const beside = foldsOfLive.some((fold) => fold.open && !fold.hidden) && !document.body.classList.contains("bare");
+  const right = beside ? $("stage").clientWidth - $("live").offsetLeft : 0;
+  scene.setInsets({ left, right, top: 0, bottom: 0 });
   dirty = true;
 };
 const toggleFolds = () => {
@@ -145,7 +169,7 @@ const toggleFolds = () => {
 const { clientWidth, clientHeight } = $("stage");
 folds[0].open = flag("tools", clientWidth >= 620 && clientHeight >= 380);
 folds[1].open = flag("tools", folds[0].open && clientHeight >= 560);
-for (const fold of folds) fold.addEventListener("toggle", inset);
+for (const fold of [...folds, ...foldsOfLive]) fold.addEventListener("toggle", inset);
 
 const views = ["first", "iso", "front", "side", "top"];
 const show = (name) => { scene?.view(name); dirty = true; };
@@ -157,6 +181,7 @@ const shown = (id, name, otherwise, apply) => {
   return () => { $(id).checked = !$(id).checked; change(); };
 };
 const toggles = {};
+let choseLog = options.has("log");
 
 if (scene) {
   tree = new Tree(run, $("tree"), {
@@ -172,6 +197,7 @@ if (scene) {
   toggles.forces = shown("show-forces", "forces", true, mark("forces"));
   toggles.cones = shown("show-cones", "cones", false, mark("cones"));
   toggles.log = shown("show-log", "log", contacts.log, (on) => { contacts.log = on; legend(); });
+  $("show-log").addEventListener("change", () => { choseLog = true; });
   toggles.frames = shown("show-frames", "frames", false, mark("frames"));
   toggles.labels = shown("show-labels", "labels", false, mark("labels"));
   toggles.traces = shown("show-traces", "traces", false, mark("traces"));
@@ -237,9 +263,9 @@ const move = (around, rise) => (event) => {
 const many = (event) => (event.shiftKey ? 10 : 1);
 const ifSelected = (action) => () => { if (tree?.selected >= 0) action(tree.selected); };
 new Keys([
-  [[" "], "play, pause", () => setPlaying(!playing)],
+  [[" "], "play, pause", () => setPlaying(!isPlaying())],
   [["ArrowLeft", "ArrowRight"], "one frame; with shift, ten", (event, key) => stepFrames(key === "ArrowLeft" ? -many(event) : many(event))],
-  [["Home", "End"], "start, end", (_, key) => setTime(key === "Home" ? run.begin : run.end)],
+  [["Home", "End"], "start, end", (_, key) => (live ? lookAt : setTime)(key === "Home" ? run.begin : run.end)],
   [["0", "1", "2", "3", "4"], "views: action, iso, front, side, top", (_, key) => show(views[key])],
   [["f"], "show the whole scene", () => show(null)],
   [["a"], "turn left; with shift, go left", move(-TURN, 0)],
@@ -349,10 +375,80 @@ function draw() {
     $("uniqueness").classList.toggle("only", said.only);
   }
   const digits = run.timeStep < 0.01 ? 4 : run.timeStep < 0.1 ? 3 : 2;
-  $("clock").innerHTML = `<b>${time.toFixed(digits)}</b> / ${run.end.toFixed(digits)} s`;
+  $("clock").innerHTML = `<b>${time.toFixed(digits)}</b> / ${run.end.toFixed(digits)} s${live ? pace() : ""}`;
   status.time = String(time);
+  live?.draw();
 }
 
+// how fast a run goes on, beside what is asked of it
+function pace() {
+  const { ratio, pace: asked } = live.state;
+  if (ratio === null) return "";
+  const slow = ratio < 0.95 * asked;
+  return ` · <span class="${slow ? "slow" : ""}">${short(ratio)}× real time${slow ? ", slower than asked: steps take longer" : ""}</span>`;
+}
+
+// what depends on the whole run so far, some times a second
+let renewed = 0;
+function renew(now) {
+  if (now - renewed < 500) return;
+  renewed = now;
+  contacts?.measure();
+  if (contacts && !choseLog) {
+    contacts.log = contacts.wide;
+    $("show-log").checked = contacts.log;
+  }
+  if (contacts) legend();
+  if (marks?.shown.traces) marks.renew();
+  if (!document.body.classList.contains("no-panel")) panel.renew();
+}
+
+// the newest frame has come
+function arrived() {
+  [scrub.min, scrub.max] = [run.begin, run.end];
+  if (time > run.end || live.kind === "poses") setTime(run.end);
+  renew(performance.now());
+  dirty = true;
+}
+
+// state of the run and what the page says of it
+function told() {
+  const { playing: on, error, help, pace: asked } = live.state;
+  document.body.classList.toggle("playing", on);
+  $("stopped").hidden = !error;
+  $("stopped").textContent = $("stopped").title = error ? `Not stepped further: ${error}${help ? ` (${help})` : ""}` : "";
+  if (![...$("speed").options].some((o) => Number(o.value) === asked)) $("speed").append(new Option(`${asked}×`, asked));
+  if (document.activeElement !== $("speed")) $("speed").value = [...$("speed").options].find((o) => Number(o.value) === asked).value;
+  status.playing = String(on);
+  dirty = true;
+}
+
+function gone() {
+  $("stopped").hidden = false;
+  $("stopped").textContent = $("stopped").title = "The run has ended: quasistep serves this page no longer";
+  document.body.classList.remove("playing");
+  status.gone = "1";
+}
+
+// a run that goes on is shown up to its newest frame, evenly between frames that come seldom
+function followLive(elapsed) {
+  if (!live.follows || time >= run.end) return;
+  const k = run.nFrames - 1, step = k > 0 ? run.t[k] - run.t[k - 1] : 0;
+  const next = live.state.playing ? time + elapsed * live.state.pace : run.end;
+  // no further behind than the last step
+  setTime(Math.max(next, run.end - Math.max(step, 1 / 60)));
+}
+
+// pictures of a run that goes on, counted each second; where they come slowly they get fewer pixels
+const SLOW = 15;
+let pictures = 0, counted = 0;
+function count(now) {
+  if (now - counted < 1000) return;
+  const rate = 1000 * pictures / (now - counted);
+  status.fps = String(Math.round(10 * rate) / 10);
+  if (live?.state.playing && counted > 0 && pictures > 0 && rate < SLOW && !document.hidden && scene?.coarsen()) dirty = true;
+  [pictures, counted] = [0, now];
+}
 let last = 0;
 let wasHidden = true;
 document.addEventListener("visibilitychange", () => { wasHidden = true; });
@@ -373,12 +469,20 @@ function frame(now) {
     }
     setTime(next);
   }
+  if (live) followLive(elapsed);
   scene?.controls.update();
+  count(now);
   if (!dirty) return;
   dirty = false;
+  pictures += 1;
   draw();
 }
 
+if (run.live) {
+  document.body.classList.toggle("plain", Boolean(scene?.plain));
+  live = new Live(run, scene, { frame: arrived, state: told, gone });
+  $("speed").addEventListener("change", () => live.ask({ do: "pace", value: Number($("speed").value) }));
+}
 resize();
 if (scene) {
   const look = (options.get("look") ?? "").split(",").map(Number);
@@ -398,7 +502,7 @@ if (scene) {
 }
 setTime(number("t", run.begin));
 draw();
-setPlaying(flag("play", false));
+if (!live) setPlaying(flag("play", false));
 requestAnimationFrame(frame);
 
 window.quasistep = {
@@ -406,6 +510,9 @@ window.quasistep = {
   // eye and middle of the picture, m
   view: () => scene && { eye: scene.camera.position.toArray(), target: scene.controls.target.toArray() },
   play: () => setPlaying(true), pause: () => setPlaying(false),
+  // of a run that goes on: its state, the newest pose of a body, and a point of the world on the picture, px
+  live: () => live?.state, pose: (body) => scene && [...scene.groups[body].position.toArray(), ...scene.groups[body].quaternion.toArray()],
+  project: (p) => { const { left, top, width, height } = $("view").getBoundingClientRect(), s = new Vector3(...p).project(scene.camera); return [left + (s.x + 1) / 2 * width, top + (1 - s.y) / 2 * height]; },
 };
 // ms since the page was opened
 status.drawn = String(Math.round(performance.now()));

@@ -67,6 +67,12 @@ export class Marks {
     return lines;
   }
 
+  // the run has gone on
+  renew() {
+    this.lines?.forEach((line) => { this.scene.world.remove(line); line.geometry.dispose(); });
+    this.lines = null;
+  }
+
   place() {
     if (this.shown.frames) this.axes ??= this.#axes();
     this.axes?.forEach((axes) => { axes.visible = this.shown.frames; });

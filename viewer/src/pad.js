@@ -33,6 +33,8 @@ export class Pad {
 
   draw(time) {
     const [n, m] = this.sensor.shape, readings = this.#readings(this.run.stepFrame(time));
+    const largest = readings.reduce((a, b) => Math.max(a, b), 0);
+    this.most = Math.max(this.most, largest);
     const g = this.canvas.getContext("2d"), picture = g.createImageData(n, m);
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < m; j++) {
@@ -43,7 +45,6 @@ export class Pad {
       }
     }
     g.putImageData(picture, 0, 0);
-    const largest = readings.reduce((a, b) => Math.max(a, b), 0);
     this.note.textContent = `largest ${short(largest)}, of the run ${short(this.most)}`;
   }
 }

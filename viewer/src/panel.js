@@ -20,8 +20,27 @@ export class Panel {
     this.#rebuild();
   }
 
+  // the run has gone on: the same series longer, and new ones
+  renew() {
+    const before = this.list, old = new Set(before.map((s) => s.id));
+    this.list = allSeries(this.run);
+    if (!this.picked) this.chosen = firstChoice(this.list, this.run);
+    const shown = this.plots.flatMap((plot) => plot.list.map((s) => s.id));
+    const wanted = this.list.filter((s) => this.chosen.has(s.id)).map((s) => s.id);
+    if (this.list.length !== old.size || !this.list.every((s) => old.has(s.id)) || String(shown.sort()) !== String(wanted.sort())) {
+      this.#chooser();
+      this.#filter();
+      this.#rebuild();
+      return;
+    }
+    const now = new Map(this.list.map((s) => [s.id, s]));
+    for (const row of this.rows) row.s = now.get(row.s.id);
+    for (const plot of this.plots) plot.renew(plot.list.map((s) => Object.assign(now.get(s.id), { color: s.color })));
+  }
+
   #chooser() {
     const root = document.getElementById("series");
+    root.replaceChildren();
     this.rows = [];
     for (const group of groupsOf(this.run)) {
       const members = this.list.filter((s) => s.group === group.id);
@@ -34,7 +53,7 @@ export class Panel {
         const box = document.createElement("input");
         box.type = "checkbox";
         box.checked = this.chosen.has(s.id);
-        box.addEventListener("change", () => this.#choose(s, box.checked));
+        box.addEventListener("change", () => this.#choose(s.id, box.checked));
         const name = document.createElement("span");
         name.textContent = s.name;
         label.append(box, name);
@@ -55,9 +74,10 @@ export class Panel {
     for (const { heading } of this.rows) heading.hidden = !headings.has(heading);
   }
 
-  #choose(s, on) {
-    if (on) this.chosen.add(s.id); else this.chosen.delete(s.id);
-    for (const row of this.rows) if (row.s === s) row.box.checked = on;
+  #choose(id, on) {
+    this.picked = true;
+    if (on) this.chosen.add(id); else this.chosen.delete(id);
+    for (const row of this.rows) if (row.s.id === id) row.box.checked = on;
     this.#rebuild();
     this.draw(this.time);
   }
@@ -71,7 +91,7 @@ export class Panel {
       members.forEach((s, i) => { s.color = PALETTE[i % PALETTE.length]; });
       const wanted = members.find((s) => s.command);
       const dashed = wanted ? `, ${wanted.dashed ?? "commands"} dashed` : "";
-      const plot = new Plot(this.root, group.title + dashed, this.run, this.onScrub, (s) => this.#choose(s, false));
+      const plot = new Plot(this.root, group.title + dashed, this.run, this.onScrub, (s) => this.#choose(s.id, false));
       plot.set(members);
       this.plots.push(plot);
     }

@@ -48,6 +48,12 @@ export class Plot {
     this.picture = null;
   }
 
+  // the same series after the run has gone on
+  renew(list) {
+    this.list = list;
+    this.picture = null;
+  }
+
   // everything but the cursor, drawn once per size and choice
   #paint(width, height, ratio) {
     const picture = document.createElement("canvas");

@@ -13,19 +13,25 @@ const DIRECTIONS = {
 const TRACE = 0xd9822b;
 // what a selected body glows with
 const MARK = 0x1d4f8c;
+// and one that overlaps another
+const OVERLAP = 0xa01818;
 
 export class Scene {
   constructor(canvas, run) {
     this.run = run;
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
-    this.renderer.shadowMap.enabled = true;
+    // a run that goes on is drawn plainly where the processor draws
+    this.plain = Boolean(run.live) && drawsInSoftware();
+    if (this.plain) Material = THREE.MeshLambertMaterial;
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.plain, alpha: true, preserveDrawingBuffer: !run.live });
+    this.renderer.setPixelRatio(this.ratio = Math.min(window.devicePixelRatio, this.plain ? 1 : 2));
+    this.renderer.shadowMap.enabled = !this.plain;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     this.radius = run.fit.radius;
     // of marks: dots, arrows, axes; seen in both views
     this.size = Math.min(run.fit.radius, 1.25 * run.action.radius);
     this.insets = { left: 0, right: 0, top: 0, bottom: 0 };
     this.selected = this.lit = this.pinned = -1;
+    this.overlapping = new Set();
     this.center = new THREE.Vector3(...run.fit.center);
     this.world = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(34, 1, 0.005 * this.radius, 200 * this.radius);
@@ -281,6 +287,14 @@ export class Scene {
     this.controls.update();
   }
 
+  // fewer pixels, for pictures that come too slowly; false if there are as few as are of use
+  coarsen() {
+    if (this.ratio < 0.6) return false;
+    this.renderer.setPixelRatio(this.ratio *= 0.7);
+    this.resize();
+    return true;
+  }
+
   resize() {
     const { clientWidth: w, clientHeight: h } = this.renderer.domElement.parentElement;
     if (!w || !h) return;
@@ -293,10 +307,21 @@ export class Scene {
 
   // body under a point of the canvas, −1 if none; x and y from −1 to 1
   pick(x, y) {
+    return this.hit(x, y)?.body ?? -1;
+  }
+
+  // body and place of its surface under a point of the canvas, null if none
+  hit(x, y) {
     this.raycaster.setFromCamera(new THREE.Vector2(x, y), this.camera);
-    const hits = this.raycaster.intersectObjects(this.groups, true)
-      .filter((hit) => hit.object.visible && hit.object.parent.visible && hit.object.userData.body !== undefined);
-    return hits.length ? hits[0].object.userData.body : -1;
+    const hit = this.raycaster.intersectObjects(this.groups, true)
+      .find((hit) => hit.object.visible && hit.object.parent.visible && hit.object.userData.body !== undefined);
+    return hit ? { body: hit.object.userData.body, point: hit.point } : null;
+  }
+
+  // where the line of sight through a point of the canvas meets a plane, null if it does not
+  meet(plane, x, y) {
+    this.raycaster.setFromCamera(new THREE.Vector2(x, y), this.camera);
+    return this.raycaster.ray.intersectPlane(plane, new THREE.Vector3());
   }
 
   // the body under the pointer and the one that is selected; true if that changes the picture
@@ -316,11 +341,18 @@ export class Scene {
     this.#glow(body);
   }
 
+  // bodies that overlap others
+  markOverlaps(bodies) {
+    const changed = [...this.overlapping, ...bodies].filter((body) => this.overlapping.has(body) !== bodies.has(body));
+    this.overlapping = bodies;
+    for (const body of changed) this.#glow(body);
+  }
+
   #glow(body) {
     for (const o of this.groups[body]?.children ?? []) {
       const emissive = o.material.emissive;
       if (!emissive || o.userData.color) continue;
-      emissive.set(body === this.selected ? MARK : 0);
+      emissive.set(body === this.selected ? MARK : this.overlapping.has(body) ? OVERLAP : 0);
       if (body === this.lit && body > 0) emissive.addScalar(0.035);
     }
   }
@@ -335,8 +367,11 @@ export class Scene {
   }
 }
 
+let Material = THREE.MeshStandardMaterial;
+
 function standard([r, g, b, a]) {
-  const material = new THREE.MeshStandardMaterial({ roughness: 0.55, metalness: 0.03, opacity: a, transparent: a < 1 });
+  const material = new Material({ opacity: a, transparent: a < 1 });
+  if (Material === THREE.MeshStandardMaterial) Object.assign(material, { roughness: 0.55, metalness: 0.03 });
   material.color.setRGB(r, g, b, THREE.SRGBColorSpace);
   return material;
 }
@@ -355,6 +390,14 @@ function solid(shape) {
   mesh.castShadow = shape.color[3] > 0.5;
   mesh.receiveShadow = true;
   return mesh;
+}
+
+function drawsInSoftware() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const info = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software|basic render/i.test(name);
 }
 
 const textures = new Map();

@@ -4,7 +4,7 @@ use crate::task::{Failure, metadata, root};
 use std::collections::BTreeMap;
 
 /// Layer of each published crate, which may depend on lower layers only.
-const FLOORS: [(&str, u32); 16] = [
+const FLOORS: [(&str, u32); 17] = [
     ("quasistep-linalg", 0),
     ("quasistep-math", 0),
     ("quasistep-cone", 1),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 16] = [
     ("quasistep-view", 4),
     ("quasistep-control", 4),
     ("quasistep-plan", 4),
+    ("quasistep-live", 5),
     ("quasistep-reproduce", 5),
 ];
 /// Crates of the top layers, which may depend on all others. The Python package has the command, too.

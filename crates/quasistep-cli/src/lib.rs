@@ -18,6 +18,7 @@ mod examples;
 mod explain;
 mod failure;
 mod interrupt;
+mod live;
 mod mpc;
 mod new;
 mod output;
@@ -76,7 +77,8 @@ Examples:
   quasistep run scenes/iiwa_stacking.yml --step 0.4 --set step.contact_margin=0.05
   quasistep run scenes/pinch.yml --duration 5 -o out/pinch_short --csv
   quasistep run scenes/pile.yml --every 10 --no-page
-  quasistep run scenes/gripper_2d.yml --strict --open")]
+  quasistep run scenes/gripper_2d.yml --strict --open
+  quasistep run scenes/gripper_2d.yml --live --open")]
     Run(RunArgs),
     /// Write a first scene to edit: a finger that pushes a box, or a robot's file with springs at its joints and a floor
     #[command(after_help = "\
@@ -109,7 +111,8 @@ Examples:
   quasistep view out/iiwa_stacking --open
   quasistep view out/iiwa_stacking --csv
   quasistep view scenes/pinch.yml
-  quasistep view robot.urdf")]
+  quasistep view robot.urdf
+  quasistep view robot.urdf --live --open")]
     View {
         /// Folder of a run, scene file, or a robot's file
         what: PathBuf,
@@ -122,6 +125,9 @@ Examples:
         /// Write a run as a moving picture too, a GIF
         #[arg(long, value_name = "FILE.gif")]
         video: Option<PathBuf>,
+        /// Serve the page of a scene or a robot, with a slider for each joint, until Ctrl-C
+        #[arg(long, conflicts_with_all = ["out", "csv", "video"])]
+        live: bool,
         /// Open the page in the browser
         #[arg(long)]
         open: bool,
@@ -219,6 +225,8 @@ struct RunArgs {
     /// End with exit code 1 if a fact of the scene does not hold, or if the convex step stood in for one with exact friction
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    serving: Serving,
     /// Run even if the steps are millions
     #[arg(long)]
     yes: bool,
@@ -226,6 +234,14 @@ struct RunArgs {
     output: Output,
     #[command(flatten)]
     changes: Changes,
+}
+
+/// Whether a run goes on with its page.
+#[derive(Args)]
+struct Serving {
+    /// Serve the page while the run goes on in real time, with sliders for its commands, until Ctrl-C
+    #[arg(long, conflicts_with = "strict")]
+    live: bool,
 }
 
 #[derive(Args)]
@@ -438,7 +454,8 @@ pub fn execute<S: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = S>
         Command::Check(arguments) => check::check(arguments, cli.quiet),
         Command::New(arguments) => new::new(arguments, cli.quiet),
         Command::Convert(arguments) => convert::convert(arguments, cli.quiet),
-        Command::View { what, out, csv, video, open } => {
+        Command::View { what, live: true, open, .. } => live::view(what, *open, cli.quiet),
+        Command::View { what, out, csv, video, open, .. } => {
             let files = view::Files { csv: *csv, video: video.as_deref() };
             view::view(what, out.as_deref(), &files, *open, cli.quiet)
         }

@@ -123,26 +123,41 @@ impl Output {
         Ok(true)
     }
 
+    /// True if the page is to be opened.
+    pub fn opens(&self) -> bool {
+        self.open
+    }
+
     /// Prints where the files are, and opens the page if requested.
     pub fn tell(&self, dir: &Path, page: Option<&Path>, quiet: bool) {
-        if quiet {
-        } else if let Some(page) = page {
-            say!("files in {}; open the picture:", dir.display());
-            say!("{}", page.display());
-        } else {
-            say!("files in {}", dir.display());
-        }
+        tell_files(dir, page, quiet);
         if let Some(page) = page.filter(|_| self.open) {
             open(page);
         }
     }
 }
 
+/// Prints where the files are.
+pub fn tell_files(dir: &Path, page: Option<&Path>, quiet: bool) {
+    if quiet {
+    } else if let Some(page) = page {
+        say!("files in {}; open the picture:", dir.display());
+        say!("{}", page.display());
+    } else {
+        say!("files in {}", dir.display());
+    }
+}
+
 /// Opens a page in the browser, or prints its path if there is none.
 pub fn open(page: &Path) {
     let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
-    if let Err(e) = open::that_detached(&page) {
-        tell!("warning: no program that opens {} was found: {e}", page.display());
+    open_page(&page.display().to_string());
+}
+
+/// Opens what is at a path or an address in the browser, or prints it if there is none.
+pub fn open_page(page: &str) {
+    if let Err(e) = open::that_detached(page) {
+        tell!("warning: no program that opens {page} was found: {e}");
     }
 }
 

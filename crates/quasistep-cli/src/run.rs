@@ -4,7 +4,7 @@ use crate::RunArgs;
 use crate::clock::thread_cpu_ns;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{Output, tell_files};
 use crate::say;
 use crate::scale::{MANY_STEPS, confirm};
 use crate::spans::Spans;
@@ -39,7 +39,12 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
     }
     // facts refer to the scene without changes
     let watches_facts = changes.is_empty();
-    let course = follow(&scene, &folder, &arguments.output, watches_facts, quiet)?;
+    let (scene, course) = if arguments.serving.live {
+        crate::live::run(scene, &folder, &arguments.output, quiet)?
+    } else {
+        let course = follow(&scene, &folder, &arguments.output, watches_facts, quiet)?;
+        (scene, course)
+    };
     let page = finish(arguments, &scene, folder, &dir, &course, quiet)?;
     let facts = course.facts;
     if !quiet {
@@ -59,6 +64,10 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<(), Failure> {
         });
     }
     arguments.output.write_trajectory(&dir, &scene)?;
+    if arguments.serving.live {
+        tell_files(&dir, page.as_deref(), quiet);
+        return Ok(());
+    }
     arguments.output.tell(&dir, page.as_deref(), quiet);
     let undecided = course.tally.stand_ins() - course.tally.without_recovery();
     if arguments.strict && undecided > 0 && scene.params.fallback == Fallback::Undecided {
@@ -91,7 +100,7 @@ fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Resul
             "--strict: facts speak of the scene as it is written; leave out --set and its short forms",
         ));
     }
-    confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes)?;
+    confirm(scene.n_steps(), MANY_STEPS, "steps", arguments.yes || arguments.serving.live)?;
     let exact = scene.params.formulation.friction == FrictionLaw::Exact;
     if scene.params.uniqueness && !exact {
         return Err(Failure::usage(
@@ -118,15 +127,15 @@ fn introduce(scene: &Scene) {
 }
 
 /// Results of a run, without its frames.
-struct Course {
-    state: State,
-    tally: Tally,
-    spans: Spans,
-    seconds: Seconds,
-    facts: Vec<FactResult>,
+pub struct Course {
+    pub state: State,
+    pub tally: Tally,
+    pub spans: Spans,
+    pub seconds: Seconds,
+    pub facts: Vec<FactResult>,
     /// Reason for an early end.
-    stopped: Option<String>,
-    interrupted: bool,
+    pub stopped: Option<String>,
+    pub interrupted: bool,
 }
 
 /// Takes all steps, and writes each frame as it is computed.

@@ -45,6 +45,11 @@ pub fn raw(words: fmt::Arguments<'_>) {
     }
 }
 
+/// Passes on what was printed so far, to whoever waits for it.
+pub fn flush() {
+    let _ = io::stdout().lock().flush();
+}
+
 /// Prints on standard error; an error of writing is ignored.
 pub fn aside(words: fmt::Arguments<'_>, end: &str) {
     let _ = write!(io::stderr().lock(), "{}{end}", plain(words));

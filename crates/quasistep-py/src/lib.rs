@@ -17,6 +17,7 @@ mod derivatives;
 mod error;
 mod instances;
 mod kinematics;
+mod live;
 mod loads;
 mod motion;
 mod packaged;
@@ -50,6 +51,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<derivatives::Changes>()?;
     m.add_class::<derivatives::Derivatives>()?;
     m.add_class::<instances::Instances>()?;
+    m.add_class::<live::Live>()?;
     m.add_class::<params::StepParams>()?;
     m.add_class::<report::StepReport>()?;
     m.add_class::<report::WarmStart>()?;
@@ -57,6 +59,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<system::System>()?;
     m.add_function(wrap_pyfunction!(command, m)?)?;
     m.add_function(wrap_pyfunction!(help, m)?)?;
+    m.add_function(wrap_pyfunction!(live::live, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(motion::mcap_motion, m)?)?;
     m.add_function(wrap_pyfunction!(motion::compare, m)?)?;

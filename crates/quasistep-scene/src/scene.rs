@@ -313,7 +313,7 @@ fn in_lines(texts: Vec<String>) -> Vec<String> {
 }
 
 /// Applies changes of values by their dotted keys, and removes keys.
-fn change(
+pub(crate) fn change(
     node: &mut Node,
     changes: &[(String, String)],
     without: &[String],

@@ -4,6 +4,7 @@
 //!
 //! - [`write_page`]: one self-contained `view.html` with the scene in 3-D and plots in time, never larger than
 //!   [`MOST_BYTES`];
+//! - [`live_page`], [`live_frame`]: the same page for a run that goes on;
 //! - [`write_plots`]: the plots of a run as SVG, and [`plot`], the writer they are made with;
 //! - [`still()`], [`strips`]: one frame, or strips of frames, as a PNG, drawn in software: no GPU, no
 //!   browser; [`still_pixels`]: the pixels of one;
@@ -20,6 +21,7 @@ mod drawn;
 mod error;
 mod first_view;
 mod foxglove;
+mod live;
 mod mcap_reader;
 mod page;
 pub mod plot;
@@ -33,6 +35,7 @@ pub use drawn::{Curve, GoalPose, Intent};
 pub use error::ViewError;
 pub use first_view::{FirstView, first_view};
 pub use foxglove::{convert_to_mcap, write_mcap};
+pub use live::{live_frame, live_page};
 pub use mcap_reader::{McapMotion, PoseSeries, Series, read_mcap};
 pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with};
 pub use plots::write_plots;

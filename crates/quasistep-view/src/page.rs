@@ -38,6 +38,8 @@ pub fn has_page() -> bool {
 pub const MOST_BYTES: usize = 20_000_000;
 /// Largest part of [`MOST_BYTES`] for drawn shapes; the rest is for frames.
 const MOST_BYTES_DRAWN: usize = 10_000_000;
+/// Largest size of the drawn shapes of a page that nobody sends by mail.
+const MOST_BYTES_LIVE: usize = 100_000_000;
 /// Number of frames from which the size of a frame is estimated.
 const SAMPLED_FRAMES: usize = 100;
 
@@ -106,10 +108,40 @@ fn page_with(recording: &Recording, intent: &Intent) -> Result<Page, ViewError> 
     }
     let notes: Vec<String> = float_note(recording).into_iter().chain(left_out.clone()).collect();
     let data = data(recording, (&drawn, intent), &frames, &notes.join("; "));
+    let html = html(recording, &data, &[]);
+    Ok(Page { html, left_out })
+}
+
+/// The page of [`live_page`](crate::live_page).
+pub(crate) fn live_page_with(
+    head: &Recording,
+    live: &Value,
+    sockets: &[String],
+) -> Result<String, ViewError> {
+    if !has_page() {
+        return Err(ViewError::NoBundle(PROBLEM));
+    }
+    head.check().map_err(ViewError::Recording)?;
+    let drawn = Drawn::within(head, MOST_BYTES_LIVE);
+    let moving: Vec<usize> = (0..head.bodies.len()).collect();
+    let frames = frames(head, 1, &moving)?;
+    let mut data = data(head, (&drawn, &Intent::default()), &frames, &drawn.left_out.join("; "));
+    data["moving"] = json!(moving);
+    data["live"] = live.clone();
+    Ok(html(head, &data, sockets))
+}
+
+/// The text of a page, which may connect to `sockets`.
+fn html(recording: &Recording, data: &Value, sockets: &[String]) -> String {
     let title = if recording.title.is_empty() { &recording.scene } else { &recording.title };
-    let html = format!(
+    let connects = if sockets.is_empty() {
+        String::new()
+    } else {
+        format!(" connect-src {};", sockets.join(" "))
+    };
+    format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY} script-src 'sha256-{HASH}'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}{connects} script-src 'sha256-{HASH}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{}</title>\n</head>\n<body>\n\
          <noscript>This page replays a simulation and needs JavaScript.</noscript>\n\
@@ -118,8 +150,7 @@ fn page_with(recording: &Recording, intent: &Intent) -> Result<Page, ViewError> 
         escape_html(title),
         escape_json(&data.to_string()),
         BUNDLE
-    );
-    Ok(Page { html, left_out })
+    )
 }
 
 /// The largest gap, in m, across which a sliding contact pushes, with its bodies and the end of its step, if it is more than
@@ -190,14 +221,15 @@ fn moving_bodies(r: &Recording) -> Vec<usize> {
 fn frames_within(r: &Recording, room: usize) -> Result<(Value, usize), ViewError> {
     let mut every = r.frames.len().div_ceil(SAMPLED_FRAMES).max(1);
     let size = |frames: &Value| frames.to_string().len();
-    let sample = frames(r, every)?;
+    let moving = moving_bodies(r);
+    let sample = frames(r, every, &moving)?;
     if every == 1 && size(&sample) <= room {
         return Ok((sample, 1));
     }
     // the sample was taken as one of `every` frames
     every = (every * size(&sample)).div_ceil(room.max(1)).clamp(1, r.frames.len().max(1));
     loop {
-        let kept = frames(r, every)?;
+        let kept = frames(r, every, &moving)?;
         if size(&kept) <= room || every >= r.frames.len() {
             return Ok((kept, every));
         }
@@ -205,10 +237,9 @@ fn frames_within(r: &Recording, room: usize) -> Result<(Value, usize), ViewError
     }
 }
 
-/// Every n-th frame as compressed columns, in the format that the page's program reads in
-/// `Run.read`.
-fn frames(r: &Recording, every: usize) -> Result<Value, ViewError> {
-    let moving = moving_bodies(r);
+/// Every n-th frame as compressed columns, with the poses of these bodies, in the format that the
+/// page's program reads in `Run.read`.
+fn frames(r: &Recording, every: usize, moving: &[usize]) -> Result<Value, ViewError> {
     // the sign of quaternions is continued from frame to frame
     let q = r.continuous_q();
     let kept: Vec<usize> = r.every(every).collect();

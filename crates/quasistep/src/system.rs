@@ -374,6 +374,22 @@ impl System {
         any.then_some(system)
     }
 
+    /// This system with one more spring between a frame and its commanded pose, the last of
+    /// [`springs`](Self::springs). Everything else is unchanged, so states and warm starts of one fit
+    /// the other.
+    ///
+    /// # Errors
+    ///
+    /// If the frame is on no body that moves, or a matrix is not symmetric positive semidefinite.
+    pub fn with_spring(&self, spring: CartesianSpring) -> Result<Self, SystemError> {
+        let mut system = self.clone();
+        system.springs.push(SpringOfFrame::new(spring, &system.model)?);
+        system.n_cmd += 7;
+        system.n_cmd_v += 6;
+        system.farthest = system.find_farthest();
+        Ok(system)
+    }
+
     /// True for a dof of a passive joint. Only these have inertia in quasi-static steps.
     pub(crate) fn is_passive(&self, dof: usize) -> bool {
         matches!(self.roles[self.body_of_dof[dof]], Role::Passive)

@@ -5,5 +5,6 @@ mod common;
 mod files;
 mod first_views;
 mod kills;
+mod live;
 mod mpc;
 mod plan;

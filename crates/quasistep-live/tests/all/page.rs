@@ -1,0 +1,157 @@
+//! Each control of the live page in a real browser.
+
+use crate::browser::Browser;
+use crate::session::{LIFT, box_on_floor, scene};
+use quasistep_live::{Live, Session};
+use quasistep_scene::Scene;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn open(session: Session) -> (Live, Browser) {
+    let live = Live::open(session).unwrap();
+    let page = Browser::open(live.address());
+    (live, page)
+}
+
+/// Eye of the view to a tenth of a millimetre.
+const EYE: &str = "window.quasistep.view().eye.map((x) => x.toFixed(4)).join()";
+const TIME: &str = "window.quasistep.time()";
+
+/// Play, pause, one step, reset, and the pace.
+#[test]
+fn the_run_plays_pauses_steps_and_starts_again() {
+    let (_live, mut page) = open(Session::new(scene(&box_on_floor(1.0, "size: 0.01"))));
+    page.until("window.quasistep.live().pace === 1");
+    page.click("play");
+    page.until(&format!("{TIME} > 0.3"));
+    page.until("$('clock').textContent.includes('real time')");
+    page.click("play");
+    page.until("!window.quasistep.live().playing");
+    page.click("forward");
+    std::thread::sleep(Duration::from_millis(300));
+    let t = page.number(TIME);
+    page.click("forward");
+    page.until(&format!("Math.abs({TIME} - {t} - 0.01) < 1e-9"));
+    // the past is looked at, and the run waits
+    page.click("back");
+    page.until(&format!("Math.abs({TIME} - {t}) < 1e-9"));
+    page.click("reset");
+    page.until(&format!("{TIME} === 0"));
+    page.enter("$('speed')", "0.1");
+    page.until("window.quasistep.live().pace === 0.1");
+    let start = Instant::now();
+    page.click("play");
+    page.until(&format!("{TIME} > 0.05"));
+    let wall = start.elapsed().as_secs_f64();
+    assert!(wall > 0.4, "a tenth as fast: 0.05 s in {wall} s");
+    page.close();
+}
+
+/// A slider commands its joint; a number beyond the limits says what is valid.
+#[test]
+fn a_slider_moves_its_joint() {
+    let (_live, mut page) = open(Session::new(scene(LIFT)));
+    page.click("play");
+    page.enter("document.querySelectorAll('#controls input[type=range]')[1]", "0.15");
+    page.until("Math.abs(window.quasistep.pose(2)[0] - 0.15) < 1e-4");
+    page.enter("document.querySelectorAll('#controls input[type=text]')[1]", "-0.05");
+    page.until("Math.abs(window.quasistep.pose(2)[0] + 0.05) < 1e-4");
+    page.enter("document.querySelectorAll('#controls input[type=text]')[1]", "3");
+    page.until("$('refused').textContent === '`lift.out`: 3 was given; give -0.1 to 0.2 m'");
+    page.eval("document.querySelectorAll('#controls button')[1].click()");
+    page.until("Math.abs(window.quasistep.pose(2)[0]) < 1e-4 && $('refused').hidden");
+    page.close();
+}
+
+/// A body that is dragged hangs on a spring, whose force is shown; let go, it falls.
+#[test]
+fn a_dragged_body_hangs_on_a_spring() {
+    let (_live, mut page) = open(Session::new(scene(&box_on_floor(1.0, "size: 0.02"))));
+    page.click("play");
+    let from = page.project([0.0, 0.0, 0.1]);
+    let to = page.project([0.0, 0.0, 0.5]);
+    page.mouse("mousePressed", from);
+    for k in 1..=10 {
+        let share = f64::from(k) / 10.0;
+        page.mouse("mouseMoved", [0, 1].map(|i| from[i] + share * (to[i] - from[i])));
+    }
+    page.until("window.quasistep.pose(1)[2] > 0.3");
+    page.until("!$('pull').hidden && Math.abs(parseFloat($('pull').textContent) - 19.62) < 0.5");
+    let view = page.eval(EYE);
+    page.mouse("mouseReleased", to);
+    page.until("$('pull').hidden && window.quasistep.pose(1)[2] < 0.2");
+    assert_eq!(page.eval(EYE), view, "the view stays while a body is dragged");
+    // beside the body, a drag turns the view
+    page.mouse("mousePressed", [800.0, 540.0]);
+    page.mouse("mouseMoved", [860.0, 540.0]);
+    page.mouse("mouseReleased", [860.0, 540.0]);
+    page.until(&format!("{EYE} !== {view}"));
+    page.close();
+}
+
+/// Parameters are changed by number; a wrong one says what is valid. A failed step shows its words.
+#[test]
+fn parameters_and_errors_are_told() {
+    let (_live, mut page) = open(Session::new(scene(&box_on_floor(1.0, "size: 0.01"))));
+    let field =
+        |key: &str| format!("document.querySelector('#settings input[aria-label=\"{key}\"]')");
+    page.until(&field("step.size"));
+    page.enter(&field("step.size"), "0.05");
+    page.click("forward");
+    page.until(&format!("Math.abs({TIME} - 0.05) < 1e-9"));
+    page.enter(&field("step.size"), "-1");
+    page.until("$('refused').textContent.startsWith('step.size: -1 was seen; it must be > 0 s')");
+    page.until(&format!("{}.value === '0.05'", field("step.size")));
+    // the page is loaded again where a shape changes
+    page.eval("document.documentElement.dataset.old = 1");
+    page.enter("$('other-key')", "models.box.shape.box.size");
+    page.enter("$('other-value')", "[0.2, 0.2, 0.3]");
+    page.click("set-other");
+    page.until("window.quasistep?.ready && !document.documentElement.dataset.old");
+    page.enter("$('other-key')", "step.inertia");
+    page.enter("$('other-value')", "none");
+    page.click("set-other");
+    page.enter("$('other-key')", "gravity");
+    page.enter("$('other-value')", "[0, 0, 9.81]");
+    page.click("set-other");
+    page.click("play");
+    page.until("$('stopped').textContent.startsWith('Not stepped further: ')");
+    assert_eq!(page.eval("window.quasistep.live().playing"), false);
+    page.enter("$('other-value')", "[0, 0, -9.81]");
+    page.click("set-other");
+    page.until("$('stopped').hidden");
+    page.close();
+}
+
+/// Poses: a slider for each joint, the poses of all frames, overlaps marked.
+#[test]
+fn poses_have_sliders_and_frames() {
+    let (mut live, mut page) = open(Session::of_poses(scene(LIFT)));
+    page.enter("document.querySelectorAll('#controls input[type=range]')[0]", "0.75");
+    page.until("Math.abs(window.quasistep.pose(1)[2] - 0.75) < 1e-6");
+    let row = "[...document.querySelectorAll('#frames tr')].map((r) => r.textContent).join('|')";
+    page.until(&format!("{row}.includes('lift/arm0.00000.00000.75000.00000.00000.0000')"));
+    live.close();
+    page.until("$('stopped').textContent.startsWith('The run has ended')");
+    page.close();
+}
+
+/// Prints how many pictures a second the page draws of a pile of a hundred bodies, and leaves a picture of it.
+/// `cargo test -p quasistep-live --test all pictures_a_second -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement, for a machine with nothing else to do"]
+fn pictures_a_second() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for name in ["pile", "iiwa_stacking", "gripper_2d"] {
+        let scene = Scene::load(crate::session::root().join(format!("scenes/{name}.yml"))).unwrap();
+        let (_live, mut page) = open(Session::new(scene));
+        page.click("play");
+        std::thread::sleep(Duration::from_secs(8));
+        let fps = page.eval("document.documentElement.dataset.fps");
+        let n = page.number("document.querySelectorAll('#frames tr').length");
+        let clock = page.eval("$('clock').textContent");
+        page.shot(&target.join(format!("{name}.png")));
+        println!("{name}: {fps} pictures a second of {n} bodies; {clock}");
+        page.close();
+    }
+}
