@@ -13,6 +13,7 @@ mod say;
 mod check;
 mod clock;
 mod convert;
+mod course;
 mod explain;
 mod failure;
 mod interrupt;
