@@ -5,7 +5,7 @@ import urllib.request
 
 import numpy as np
 import pytest
-from conftest import SCENES
+from conftest import ROOT
 
 import quasistep as qs
 
@@ -35,7 +35,7 @@ def test_a_run_goes_on_live_where_it_ended(gripper):
     run = gripper.simulate(duration=0.2)
     with run.live() as live:
         assert live.is_open
-    moving = qs.load(SCENES / "fall.yml").simulate(duration=0.1)
+    moving = qs.load(ROOT / "scenes/fall.yml").simulate(duration=0.1)
     with moving.live() as live:
         assert live.is_open
 

@@ -15,7 +15,7 @@ const make = (tag, more = {}, ...children) => {
   element.append(...children);
   return element;
 };
-const plain = (v) => String(Number(v.toPrecision(5)));
+const plain = (v) => String(Number(v.toPrecision(4)));
 
 export class Live {
   // `on` is told of changes: frame(), state(), and gone()

@@ -440,7 +440,7 @@ function followLive(elapsed) {
 }
 
 // pictures of a run that goes on, counted each second; where they come slowly they get fewer pixels
-const SLOW = 15;
+const SLOW = 10;
 let pictures = 0, counted = 0;
 function count(now) {
   if (now - counted < 1000) return;

@@ -14,6 +14,7 @@ mod check;
 mod clock;
 mod compare;
 mod convert;
+mod course;
 mod examples;
 mod explain;
 mod failure;

@@ -1,10 +1,10 @@
 //! `quasistep run --live` and `quasistep view --live`: the page of a run that goes on, until Ctrl-C.
 
 use crate::clock::thread_cpu_ns;
+use crate::course::Course;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{Output, open_page};
-use crate::run::Course;
 use crate::say;
 use crate::spans::Spans;
 use crate::stream::Stream;

@@ -2,6 +2,7 @@
 
 use crate::RunArgs;
 use crate::clock::thread_cpu_ns;
+use crate::course::Course;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{Output, tell_files};
@@ -12,7 +13,7 @@ use crate::stream::write_text;
 use crate::summary::{Seconds, summary, turned};
 use crate::wait::Wait;
 use indicatif::{ProgressBar, ProgressStyle};
-use quasistep::{Fallback, FrictionLaw, State, StepError, Tally};
+use quasistep::{Fallback, FrictionLaw, StepError, Tally};
 use quasistep_record::{Finish, RunFolder};
 use quasistep_scene::{
     FactResult, FactWatch, RunOptions, Scene, counted, figure, overlaps_in_words,
@@ -124,18 +125,6 @@ fn introduce(scene: &Scene) {
         tell!("warning: {line}; it recovers at up to {} m/s", scene.params.max_recovery_speed);
     }
     say::help(overlaps.iter().map(String::as_str));
-}
-
-/// Results of a run, without its frames.
-pub struct Course {
-    pub state: State,
-    pub tally: Tally,
-    pub spans: Spans,
-    pub seconds: Seconds,
-    pub facts: Vec<FactResult>,
-    /// Reason for an early end.
-    pub stopped: Option<String>,
-    pub interrupted: bool,
 }
 
 /// Takes all steps, and writes each frame as it is computed.

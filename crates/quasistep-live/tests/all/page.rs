@@ -4,6 +4,7 @@ use crate::browser::Browser;
 use crate::session::{LIFT, box_on_floor, scene};
 use quasistep_live::{Live, Session};
 use quasistep_scene::Scene;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -136,22 +137,45 @@ fn poses_have_sliders_and_frames() {
     page.close();
 }
 
-/// Prints how many pictures a second the page draws of a pile of a hundred bodies, and leaves a picture of it.
+/// A hundred boxes of 0.1 m on a floor, in towers of four.
+fn hundred_boxes() -> Scene {
+    let mut text = "format: 1\nstep: {size: 0.02}\nmodels:\n".to_owned();
+    for k in 0..100 {
+        let (x, y, z) = (k % 5, k / 5 % 5, k / 25);
+        let place = [0.2 * f64::from(x), 0.2 * f64::from(y), 0.05 + 0.1 * f64::from(z)];
+        let _ = writeln!(
+            text,
+            "  box_{k}: {{joint: free, mass: 1, pose: {{xyz: {place:?}}}, shape: {{box: {{size: [0.1, 0.1, 0.1]}}}}}}"
+        );
+    }
+    text += "  ground: {joint: fixed, shape: {half_space: {}}}\n";
+    scene(&text)
+}
+
+/// Prints how many pictures a second the page draws, and leaves pictures of it in `target/tmp`.
 /// `cargo test -p quasistep-live --test all pictures_a_second -- --ignored --nocapture`
 #[test]
 #[ignore = "a measurement, for a machine with nothing else to do"]
 fn pictures_a_second() {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for name in ["pile", "iiwa_stacking", "gripper_2d"] {
-        let scene = Scene::load(crate::session::root().join(format!("scenes/{name}.yml"))).unwrap();
+    let load = |name: &str| {
+        Scene::load(crate::session::root().join(format!("scenes/{name}.yml"))).unwrap()
+    };
+    for scene in [hundred_boxes(), load("pile"), load("iiwa_stacking"), load("gripper_2d")] {
+        let (name, n) = (scene.name.clone(), scene.system.model().n_bodies() - 1);
         let (_live, mut page) = open(Session::new(scene));
         page.click("play");
+        // one body is pulled, so that something moves
+        let from = page.project([0.8, 0.0, 0.35]);
+        page.mouse("mousePressed", from);
+        page.mouse("mouseMoved", [from[0] + 20.0, from[1] - 30.0]);
+        page.mouse("mouseMoved", [from[0] + 40.0, from[1] - 60.0]);
         std::thread::sleep(Duration::from_secs(8));
         let fps = page.eval("document.documentElement.dataset.fps");
-        let n = page.number("document.querySelectorAll('#frames tr').length");
         let clock = page.eval("$('clock').textContent");
-        page.shot(&target.join(format!("{name}.png")));
-        println!("{name}: {fps} pictures a second of {n} bodies; {clock}");
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"));
+        page.shot(&file);
+        println!("{name}: {fps} pictures a second of {n} bodies; {clock}; {}", file.display());
+        page.mouse("mouseReleased", [from[0] + 40.0, from[1] - 60.0]);
         page.close();
     }
 }

@@ -114,7 +114,8 @@ fn deflections_are_those_of_the_matrix() {
                         let start = command(&(X_WC * tool().inverse()));
                         let mut state = State::at_rest(0.0, start);
                         let mut work = system.create_workspace();
-                        let rule = RestRule { speed: 1e-10, max_steps: 2000 };
+                        let rule =
+                            RestRule { speed: 1e-10, max_steps: 2000, ..RestRule::default() };
                         let report =
                             system.settle(&mut state, &input, &params, &rule, &mut work).unwrap();
                         let at = frame_pose(&system, &state.q);
@@ -165,7 +166,7 @@ fn large_turns_end_at_the_true_equilibrium() {
     let torque_W = Vec3::new(12.0, -9.0, 8.0);
     let wrench = Wrench { body: 1, p_B: Vec3::ZERO, force_W: Vec3::ZERO, torque_W };
     let input = StepInput { q_cmd: command(&X_WC), wrenches: vec![wrench], ..StepInput::default() };
-    let rule = RestRule { speed: 1e-10, max_steps: 2000 };
+    let rule = RestRule { speed: 1e-10, max_steps: 2000, ..RestRule::default() };
     system.settle(&mut state, &input, &params, &rule, &mut work).unwrap();
     let at = frame_pose(&system, &state.q);
     let pull = law(&K, Quat::IDENTITY, &X_WC, &at);
@@ -289,7 +290,7 @@ fn an_arm_yields_as_its_hand_does() {
         };
         let mut state = State::at_rest(0.0, BENT.to_vec());
         let (params, mut work) = (params(formulation), system.create_workspace());
-        let rule = RestRule { speed: 1e-9, max_steps: 5000 };
+        let rule = RestRule { speed: 1e-9, max_steps: 5000, ..RestRule::default() };
         let report = system.settle(&mut state, &input, &params, &rule, &mut work).unwrap();
         let pull = law(&K, Quat::IDENTITY, &X_WC, &frame_pose(&system, &state.q));
         for (k, want) in [0.0, 0.0, 0.0, -8.0, 5.0, -11.0].into_iter().enumerate() {

@@ -450,7 +450,7 @@ fn coupled_drives_share_a_load_up_to_their_limits() {
             let tau = vec![force, 0.0];
             let input = StepInput { q_cmd: vec![0.0; 2], tau, ..StepInput::default() };
             let mut work = system.create_workspace();
-            let rule = RestRule { speed: 1e-12, max_steps: 100_000 };
+            let rule = RestRule { speed: 1e-12, max_steps: 100_000, ..RestRule::default() };
             let report = system.settle(&mut state, &input, &params, &rule, &mut work).unwrap();
             let saturated = usize::from(force > 5.0);
             assert_eq!(report.saturated.len(), saturated, "{}", words(&params));
