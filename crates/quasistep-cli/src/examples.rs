@@ -31,6 +31,10 @@ pub fn examples(dir: &Path, quiet: bool) -> Result<(), Failure> {
     }
     for (name, bytes) in FILES {
         let file = dir.join(name);
+        // those that are there are the same
+        if file.exists() {
+            continue;
+        }
         let folder = file.parent().unwrap_or(dir);
         let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, bytes));
         written.map_err(|e| Failure::files(format!("{}: {e}", file.display())))?;

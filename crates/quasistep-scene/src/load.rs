@@ -7,6 +7,7 @@ use crate::source::SceneSource;
 use quasistep::{State, System};
 use quasistep_formats::files;
 use quasistep_formats::{Format, SceneError};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,7 +37,10 @@ impl SceneSource {
             scene_of_model(path, &dir)?
         } else {
             files::read_to_string(path).map_err(|e| {
-                SceneError::new(&file, None, "", format!("the scene file is not readable: {e}"))
+                let is_shipped = path.starts_with("scenes") && e.kind() == ErrorKind::NotFound;
+                let help = "; `quasistep examples` writes the scenes of the documentation into the folder `scenes`";
+                let help = if is_shipped { help } else { "" };
+                SceneError::new(&file, None, "", format!("the scene file is not readable: {e}{help}"))
             })?
         };
         let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("scene").to_owned();

@@ -2,6 +2,8 @@
 
 mod commands;
 mod common;
+mod compare;
+mod examples;
 mod files;
 mod first_views;
 mod kills;
