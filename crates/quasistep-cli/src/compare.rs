@@ -9,9 +9,9 @@ use quasistep_scene::{Compared, Scene, counted, figure};
 use std::ops::ControlFlow;
 
 pub fn compare(arguments: &CompareArgs, quiet: bool) -> Result<(), Failure> {
-    let CompareArgs { scene: file, run, tolerance, changes } = arguments;
-    if !(*tolerance > 0.0) {
-        return Err(Failure::usage(format!("--tolerance: {tolerance} was seen; it must be > 0")));
+    let CompareArgs { scene: file, run, within, changes } = arguments;
+    if !(*within > 0.0) {
+        return Err(Failure::usage(format!("--within: {within} was seen; it must be > 0")));
     }
     let scene = Scene::load_with(file, &changes.pairs()?).map_err(Failure::usage)?;
     let path = if run.is_dir() { run.join("recording.qsr") } else { run.clone() };
@@ -40,7 +40,7 @@ pub fn compare(arguments: &CompareArgs, quiet: bool) -> Result<(), Failure> {
         );
         tell_all(&scene, &compared, &times);
     }
-    judge(&scene, &compared, &times, *tolerance)
+    judge(&scene, &compared, &times, *within)
 }
 
 /// Prints the largest differences.
@@ -81,8 +81,8 @@ fn turns(scene: &Scene) -> Vec<bool> {
     all
 }
 
-/// An error if a step differs by more than the tolerance, or could not be taken.
-fn judge(scene: &Scene, compared: &Compared, times: &[f64], tolerance: f64) -> Result<(), Failure> {
+/// An error if a step differs by more than permitted, or could not be taken.
+fn judge(scene: &Scene, compared: &Compared, times: &[f64], within: f64) -> Result<(), Failure> {
     if compared.failed > 0 {
         let steps = counted(compared.failed, "step", "steps");
         return Err(Failure::world(format!("{steps} from recorded states could not be taken")));
@@ -93,8 +93,8 @@ fn judge(scene: &Scene, compared: &Compared, times: &[f64], tolerance: f64) -> R
         return Err(Failure::world(format!("the step after t = {t} s was not taken: {why}")));
     }
     match Compared::largest(rows, &|_| true) {
-        Some((x, row, dof)) if x > tolerance => Err(Failure::world(format!(
-            "`{}` differs by {} at {:.6} s, more than the tolerance of {tolerance}",
+        Some((x, row, dof)) if x > within => Err(Failure::world(format!(
+            "`{}` differs by {} at {:.6} s, more than {within}",
             scene.system.model().dof_names()[dof],
             figure(x),
             times[row + 1]

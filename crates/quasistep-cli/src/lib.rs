@@ -167,9 +167,9 @@ Examples:
 Examples:
   quasistep compare scenes/planar_push.yml out/planar_push
   quasistep compare scenes/planar_push.yml out/planar_push --set models.box.mass=1.1
-  quasistep compare scenes/push_around.yml out/push_around-plan --tolerance 1e-9
+  quasistep compare scenes/push_around.yml out/push_around-plan --within 1e-9
 
-Exit code 1: a step from a recorded state ends elsewhere by more than the tolerance.")]
+Exit code 1: a step from a recorded state ends elsewhere by more than that.")]
     Compare(CompareArgs),
     /// Write a point cloud of a body's collision shapes, as a scanner would see it
     #[command(after_help = "\
@@ -326,7 +326,7 @@ struct CompareArgs {
     run: PathBuf,
     /// Largest difference of steps from recorded states, in m or rad
     #[arg(long, value_name = "X", default_value_t = 1e-6)]
-    tolerance: f64,
+    within: f64,
     #[command(flatten)]
     changes: Changes,
 }

@@ -17,16 +17,13 @@ fn a_run_is_compared_with_its_scene_and_with_another() {
     let heavy = ["compare", scene, out.text(), "--set", "models.box.mass=1.6"];
     let (said, errors) = ends(&quasistep(&heavy), 1);
     assert!(said.contains("from the start on: off by at most"), "{said}");
-    assert!(
-        errors.contains("differs by") && errors.contains("more than the tolerance of"),
-        "{errors}"
-    );
-    ends(&quasistep(&[&heavy[..], &["--tolerance", "0.1"]].concat()), 0);
+    assert!(errors.contains("differs by") && errors.contains("more than 0.000001"), "{errors}");
+    ends(&quasistep(&[&heavy[..], &["--within", "0.1"]].concat()), 0);
 
     let (_, errors) = ends(&quasistep(&["compare", "scenes/pinch.yml", out.text()]), 2);
     assert!(errors.contains("its coordinates are finger.x"), "{errors}");
-    let (_, errors) = ends(&quasistep(&["compare", scene, out.text(), "--tolerance", "0"]), 2);
-    assert!(errors.contains("--tolerance: 0 was seen; it must be > 0"), "{errors}");
+    let (_, errors) = ends(&quasistep(&["compare", scene, out.text(), "--within", "0"]), 2);
+    assert!(errors.contains("--within: 0 was seen; it must be > 0"), "{errors}");
 }
 
 #[test]
