@@ -39,12 +39,12 @@ export class Contacts {
     const { run, scene } = this;
     const n = this.capacity = Math.max(1, run.live ? 2 * run.maxContacts : run.maxContacts);
     const cone = new THREE.ConeGeometry(1, 1, 40, 1, true).rotateX(Math.PI).translate(0, 0.5, 0);
-    const [around, up] = scene.plain ? [8, 6] : [20, 12];
+    const [around, up] = scene.plain ? [6, 4] : [20, 12];
     this.layers = {
       points: [this.#layer(scene, new THREE.SphereGeometry(1, around, up), n)],
       forces: [
         this.#layer(scene, new THREE.CylinderGeometry(1, 1, 1, around).translate(0, 0.5, 0), n),
-        this.#layer(scene, new THREE.ConeGeometry(1, 1, around + 8).translate(0, 0.5, 0), n),
+        this.#layer(scene, new THREE.ConeGeometry(1, 1, scene.plain ? 7 : 28).translate(0, 0.5, 0), n),
       ],
       spins: [this.#layer(scene, ring(), n)],
       cones: [this.#layer(scene, cone, n, 0.22)],
@@ -53,8 +53,9 @@ export class Contacts {
 
   #layer(scene, geometry, n, opacity = 1) {
     const open = opacity < 1;
+    // plain pictures have one layer, over all bodies
     const front = new THREE.InstancedMesh(geometry, new THREE.MeshLambertMaterial({
-      transparent: open, opacity, depthWrite: !open, side: open ? THREE.DoubleSide : THREE.FrontSide,
+      transparent: open || scene.plain, opacity, depthWrite: !open && !scene.plain, depthTest: !scene.plain, side: open ? THREE.DoubleSide : THREE.FrontSide,
     }), n);
     const hidden = new THREE.InstancedMesh(geometry, new THREE.MeshBasicMaterial({
       transparent: true, opacity: open ? 0.1 : 0.4, depthWrite: false, depthFunc: THREE.GreaterDepth,
@@ -62,7 +63,8 @@ export class Contacts {
     front.setColorAt(0, COLORS[0]);
     hidden.instanceMatrix = front.instanceMatrix;
     hidden.instanceColor = front.instanceColor;
-    for (const mesh of [front, hidden]) {
+    const layers = scene.plain ? [front] : [front, hidden];
+    for (const mesh of layers) {
       mesh.frustumCulled = false;
       mesh.raycast = () => {};
       mesh.count = 0;
@@ -70,7 +72,7 @@ export class Contacts {
     }
     front.renderOrder = 1;
     hidden.renderOrder = 2;
-    return [front, hidden];
+    return layers;
   }
 
   // length of the arrow of a force, m

@@ -24,6 +24,7 @@ export class Live {
     document.body.classList.add("live", this.kind);
     this.#controls();
     $("tools-frames").open = this.kind === "poses";
+    if (this.kind === "poses") $("tools-commands").firstElementChild.textContent = "Joints";
     $("tools-commands").hidden = !run.live.controls.length;
     $("tools-settings").hidden = this.kind === "poses";
     $("reset").addEventListener("click", () => this.ask({ do: "reset" }));

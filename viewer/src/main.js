@@ -16,7 +16,7 @@ import layout from "./layout.html" with { type: "text" };
 import { Marks } from "./marks.js";
 import { Panel } from "./panel.js";
 import { short } from "./plot.js";
-import { niceStep, Scene } from "./scene.js";
+import { COARSER, niceStep, Scene } from "./scene.js";
 import css from "./style.css" with { type: "text" };
 import { facts, Tree } from "./tree.js";
 import { canRecord, record, save } from "./video.js";
@@ -434,21 +434,29 @@ function gone() {
 function followLive(elapsed) {
   if (!live.follows || time >= run.end) return;
   const k = run.nFrames - 1, step = k > 0 ? run.t[k] - run.t[k - 1] : 0;
-  const next = live.state.playing ? time + elapsed * live.state.pace : run.end;
+  const { playing: on, pace: asked, ratio } = live.state;
+  const next = on ? time + elapsed * Math.min(asked, ratio ?? asked) : run.end;
   // no further behind than the last step
   setTime(Math.max(next, run.end - Math.max(step, 1 / 60)));
 }
 
-// pictures of a run that goes on, counted each second; where they come slowly they get fewer pixels
-const SLOW = 10;
-let pictures = 0, counted = 0;
+// Pictures of a run that goes on, counted each second. Where they come slowly they get fewer pixels, if that helps.
+const SLOW = 10, HELPS = 1.15;
+let pictures = 0, counted = 0, before = null, coarsens = true;
 function count(now) {
   if (now - counted < 1000) return;
   const rate = 1000 * pictures / (now - counted);
   status.fps = String(Math.round(10 * rate) / 10);
-  if (live?.state.playing && counted > 0 && pictures > 0 && rate < SLOW && !document.hidden && scene?.coarsen()) dirty = true;
+  const counts = live?.state.playing && counted > 0 && pictures > 0 && !document.hidden;
+  if (before !== null && rate < HELPS * before) {
+    scene.coarsen(1 / COARSER);
+    coarsens = false;
+  }
+  before = counts && coarsens && rate < SLOW && scene?.coarsen(COARSER) ? rate : null;
+  dirty ||= before !== null;
   [pictures, counted] = [0, now];
 }
+
 let last = 0;
 let wasHidden = true;
 document.addEventListener("visibilitychange", () => { wasHidden = true; });

@@ -10,6 +10,8 @@ const DIRECTIONS = {
   iso: [0.55, -0.75, 0.42], front: [0, -1, 0.04], side: [1, 0, 0.04], top: [0, -1e-4, 1], back: [-0.55, 0.75, 0.42],
 };
 
+// how much coarser a picture gets that comes too slowly
+export const COARSER = 0.7;
 const TRACE = 0xd9822b;
 // what a selected body glows with
 const MARK = 0x1d4f8c;
@@ -287,10 +289,10 @@ export class Scene {
     this.controls.update();
   }
 
-  // fewer pixels, for pictures that come too slowly; false if there are as few as are of use
-  coarsen() {
-    if (this.ratio < 0.6) return false;
-    this.renderer.setPixelRatio(this.ratio *= 0.7);
+  // fewer pixels, for pictures that come too slowly; false if fewer are of no use
+  coarsen(by) {
+    if (this.ratio * by < 0.4) return false;
+    this.renderer.setPixelRatio(this.ratio *= by);
     this.resize();
     return true;
   }
