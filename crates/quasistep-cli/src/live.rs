@@ -103,7 +103,7 @@ pub fn view(what: &Path, opens: bool, quiet: bool) -> Result<(), Failure> {
 /// Opens the server, and tells its address.
 fn serve(session: &Session, opens: bool, quiet: bool) -> Result<Server, Failure> {
     session.page(&[]).map_err(Failure::usage)?;
-    let server = Server::open()
+    let server = Server::open(session)
         .map_err(|e| Failure::usage(format!("--live: no address on this machine is free: {e}")))?;
     interrupt::listen();
     let address = server.address();

@@ -83,7 +83,6 @@ pub fn follow(
         measured: (now, t),
         ratio: None,
     };
-    drive.show_page()?;
     let mut going = watch(Watched::Begun(drive.session)).is_continue();
     while going {
         let wait = drive.wait();
@@ -267,8 +266,7 @@ impl Live {
     ///
     /// As for [`open`](Self::open).
     pub fn open_with(mut session: Session, help: Help) -> io::Result<Self> {
-        let server = Server::open()?;
-        session.page(&server.sockets()).map_err(io::Error::other)?;
+        let server = Server::open(&session)?;
         let address = server.address();
         let stops = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&stops);

@@ -1,6 +1,7 @@
 //! The page and its socket at a loopback address.
 
 use crate::request::Request;
+use crate::session::Session;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -52,12 +53,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens a server.
+    /// Opens a server, which has the page of this session.
     ///
     /// # Errors
     ///
-    /// If no port can be opened, or the system gives no random numbers.
-    pub fn open() -> io::Result<Self> {
+    /// If no port can be opened, the system gives no random numbers, or this build has no page.
+    pub fn open(session: &Session) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let mut random = [0; 16];
@@ -67,10 +68,11 @@ impl Server {
             let _ = write!(token, "{byte:02x}");
         }
         let (events, received) = channel();
+        let page = session.page(&sockets(port)).map_err(io::Error::other)?;
         let shared = Arc::new(Shared {
             token,
             port,
-            page: Mutex::default(),
+            page: Mutex::new(page),
             events,
             closed: AtomicBool::new(false),
             open: AtomicUsize::new(0),
@@ -91,7 +93,7 @@ impl Server {
 
     /// Addresses of sockets, for the page's policy.
     pub(crate) fn sockets(&self) -> [String; 2] {
-        ["127.0.0.1", "localhost"].map(|host| format!("ws://{host}:{}", self.shared.port))
+        sockets(self.shared.port)
     }
 
     /// Sets the page.
@@ -111,6 +113,10 @@ impl Drop for Server {
         // the listener waits for a connection
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.shared.port));
     }
+}
+
+fn sockets(port: u16) -> [String; 2] {
+    ["127.0.0.1", "localhost"].map(|host| format!("ws://{host}:{port}"))
 }
 
 /// Answers connections until the server is closed.
