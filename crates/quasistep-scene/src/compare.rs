@@ -116,19 +116,21 @@ impl Scene {
         from: &Checkpoint,
     ) -> Result<Checkpoint, StepError> {
         let duration = course.times[k] - course.times[k - 1];
-        let h = self.params.time_step;
+        // a row that a tolerance chose is a step; longer ones were thinned
+        let sizes = self.params.sizes.filter(|sizes| duration > (1.0 + 1e-9) * sizes.max);
+        let h = if self.params.sizes.is_some() { duration } else { self.params.time_step };
         let n = (duration / h).round().max(1.0);
         // times of files are rounded
         let is_whole = (duration - n * h).abs() <= 1e-6 * h;
         let time_step = if is_whole { h } else { duration / n };
         let n_cmd = self.system.n_cmd();
-        let by_tolerance = self.params.sizes.is_some();
+        let by_tolerance = sizes.is_some();
         let n_rows = if by_tolerance { course.commands.map(|_| 1) } else { Some(n as usize) };
         let (commands, rates);
         let options = RunOptions {
             start: Some(from.state.clone()),
             warm: Some(&from.warm),
-            params: Some(StepParams { time_step, ..self.params.clone() }),
+            params: Some(StepParams { time_step, sizes, ..self.params.clone() }),
             duration: Some(duration),
             n_steps: n_rows,
             commands: match course.commands {

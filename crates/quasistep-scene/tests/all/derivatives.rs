@@ -54,8 +54,15 @@ fn shipped(name: &str, changes: &[(&str, &str)]) -> Scene {
 /// kinks, of one heap as of five: one is enough.
 fn scene(name: &str, law: Law) -> Scene {
     let one_heap = name == "pile" && law != Law::Convex;
-    let changes = [("models.box.repeat.count", "10")];
-    let mut scene = shipped(name, if one_heap { &changes } else { &[] });
+    let heap = [("models.box.repeat.count", "10")];
+    // impulses of its round area are not the only ones: the corners of a pyramid
+    let pyramid = [("step.cone", "8")];
+    let changes = match name {
+        _ if one_heap => &heap[..],
+        "planar_push" => &pyramid[..],
+        _ => &[],
+    };
+    let mut scene = shipped(name, changes);
     let cone = scene.params.formulation.cone;
     scene.params.formulation = match law {
         Law::Convex => Formulation::convex(cone),
