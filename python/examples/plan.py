@@ -14,7 +14,7 @@ import numpy as np
 
 import quasistep as qs
 
-system = qs.load("scenes/planar_push.yml", set={"step.relaxation": "step", "step.friction": "convex"})
+system = qs.load("scenes/planar_push.yml", set={"step.relaxation": "step", "step.friction": "convex", "step.cone": 8})
 STEPS, H = 40, 0.05
 box = system.dofs.indices(["box.vx", "box.vy", "box.wz"])
 goal = np.array([0.10, 0.02, 0.25])  # of the box: x and y in m, turned about z in rad

@@ -48,7 +48,15 @@ class Live:
         return self._core.is_open
 
     def close(self) -> None:
-        """Ends the run, and the page with it."""
+        """Ends the run, and the page with it.
+
+        Examples
+        --------
+        >>> live = qs.load("scenes/gripper_2d.yml").live()
+        >>> live.close()
+        >>> live.is_open
+        False
+        """
         self._core.close()
 
     def wait(self) -> None:

@@ -41,7 +41,8 @@ class JointTrajectory:
 
     Examples
     --------
-    See :meth:`Run.trajectory`.
+    >>> qs.load("scenes/gripper_2d.yml").simulate().trajectory()
+    JointTrajectory(y, x_l, x_r: 35 points to 0.35 s)
     """
 
     joint_names: list[str]

@@ -8,7 +8,7 @@ from conftest import ROOT
 
 EXAMPLES = {
     "push.py": ([], "the box is at"),
-    "grasp.py": ([], "down: holds 5.9"),
+    "grasp.py": ([], "down: holds 5.7"),
     "ball_in_hand.py": ([], "turned by 32"),
     "line.py": ([], "the line ends at 13 of 50"),
     "mpc.py": ([], "30 of 30 plans are proven optimal"),

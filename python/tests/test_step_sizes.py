@@ -10,7 +10,7 @@ import quasistep as qs
 
 @pytest.fixture(scope="module")
 def sized():
-    return qs.load("scenes/planar_push.yml", set={"step.tolerance": 1e-3})
+    return qs.load("scenes/planar_push.yml", set={"step.tolerance": 1e-3, "step.cone": 8})
 
 
 def test_a_run_says_what_it_took(sized):
@@ -83,7 +83,7 @@ def test_parameters_have_the_words_of_scenes(sized):
     params = qs.StepParams(tolerance=1e-3)
     assert params["tolerance"] == 1e-3 and "size" not in params.asdict()
     assert params.replace(size=0.1).asdict().get("tolerance") is None
-    plain = qs.load("scenes/planar_push.yml")
+    plain = qs.load("scenes/planar_push.yml", set={"step.cone": 8})
     one = plain.simulate(params=plain.params.replace(tolerance=1e-3))
     np.testing.assert_array_equal(one.q, sized.simulate().q)
 

@@ -175,11 +175,8 @@ impl System {
                 if stopped {
                     return;
                 }
-                let mut own = memory.take().unwrap_or_else(|| {
-                    let mut own = self.create_derivatives();
-                    own.set_warm_start(false);
-                    own
-                });
+                let mut own = memory.take().unwrap_or_else(|| self.create_derivatives());
+                own.start_cold();
                 // a panic loses its memory: the next sample gets new memory
                 let done = catch_unwind(AssertUnwindSafe(|| {
                     *outcome = self.differentiate_sample(input, params, &mut own, row);

@@ -18,6 +18,19 @@ fn open(session: Session) -> (Live, Browser) {
 const EYE: &str = "window.quasistep.view().eye.map((x) => x.toFixed(4)).join()";
 const TIME: &str = "window.quasistep.time()";
 
+/// The time of the run once no frame is on its way any more.
+fn settled(page: &mut Browser) -> f64 {
+    let mut last = f64::NAN;
+    loop {
+        let t = page.number(TIME);
+        if t == last {
+            return t;
+        }
+        last = t;
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
 /// Play, pause, one step, reset, and the pace.
 #[test]
 fn the_run_plays_pauses_steps_and_starts_again() {
@@ -29,8 +42,7 @@ fn the_run_plays_pauses_steps_and_starts_again() {
     page.click("play");
     page.until("!window.quasistep.live().playing");
     page.click("forward");
-    std::thread::sleep(Duration::from_millis(300));
-    let t = page.number(TIME);
+    let t = settled(&mut page);
     page.click("forward");
     page.until(&format!("Math.abs({TIME} - {t} - 0.01) < 1e-9"));
     // the past is looked at, and the run waits

@@ -273,6 +273,11 @@ impl Derivatives {
         self.work.set_warm_start(on);
     }
 
+    /// The next step starts cold, with the bits of a step of a new workspace.
+    pub(crate) fn start_cold(&mut self) {
+        self.work.start_from(None);
+    }
+
     /// Next configuration, length `n_q`; that of the relaxed step if it was differentiated.
     pub fn q_next(&self) -> &[f64] {
         &self.work.q_next
