@@ -141,7 +141,7 @@ impl Roadmap {
         limits: &Limits,
         look: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Plan, TaskError> {
-        check_start(system, params, (&self.row(0).0, &self.before), task)?;
+        check_start(system, params, (self.row(0).0, &self.before), task)?;
         if params.time_step != self.time_step {
             let (what, value) =
                 ("the time step of a plan on this roadmap".to_owned(), params.time_step);

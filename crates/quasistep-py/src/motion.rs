@@ -1,20 +1,19 @@
 //! Recorded motions: what MCAP files say, and how far steps are from them.
 
 use crate::arrays::{Array, flat, pose};
-use crate::run::Recording;
+use crate::run::{Recording, Watch};
 use crate::system::System;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep_scene::Course;
 use quasistep_view::{McapMotion, ViewError, read_mcap};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// What an MCAP file says of motions: `positions` and `commands`, by name lists of times (ns) and values; `poses`, by
 /// name lists of times, parents and poses; `fixed`, by name parent and pose.
 #[pyfunction]
-pub fn mcap_motion<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+pub fn mcap_motion(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let read = py.detach(|| read_mcap(&path)).map_err(|e| match e {
         ViewError::Io { .. } => PyOSError::new_err(e.to_string()),
         _ => PyValueError::new_err(e.to_string()),
@@ -54,14 +53,8 @@ pub fn compare<'py>(
     recording: Option<&Recording>,
     rows: Option<(Array<'py>, Array<'py>, Option<Array<'py>>, Array<'py>)>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut signal = Ok(());
-    let mut look = |_: usize| match Python::attach(|py| py.check_signals()) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(e) => {
-            signal = Err(e);
-            ControlFlow::Break(())
-        }
-    };
+    let mut watch = Watch::new(None, 0);
+    let mut look = |row: usize| watch.look(row);
     let scene = &system.scene;
     let compared = match (recording, rows) {
         (Some(recording), _) => py.detach(|| scene.compare_recording(recording.inner(), &mut look)),
@@ -73,7 +66,9 @@ pub fn compare<'py>(
         }
         _ => Err("give a recording or rows".into()),
     };
-    signal?;
+    if let Some(error) = watch.error {
+        return Err(error);
+    }
     let compared = compared.map_err(PyValueError::new_err)?;
     let data = PyDict::new(py);
     data.set_item("steps", compared.steps)?;

@@ -225,16 +225,12 @@ pub fn plan<'py>(
             watch.look(progress.attempt * steps + progress.steps)
         };
         let planner = planner(settings);
-        match &roadmap {
-            Some(roadmap) => {
-                let mut own = roadmap.get().inner.lock().unwrap_or_else(PoisonError::into_inner);
-                own.plan(world, &params, &task, &planner, &limits, &mut look)
-            }
-            None => {
-                let start = (&state, &before[..]);
-                quasistep_plan::plan(world, &params, start, &task, &planner, &limits, &mut look)
-            }
+        if let Some(roadmap) = &roadmap {
+            let mut own = roadmap.get().inner.lock().unwrap_or_else(PoisonError::into_inner);
+            return own.plan(world, &params, &task, &planner, &limits, &mut look);
         }
+        let start = (&state, &before[..]);
+        quasistep_plan::plan(world, &params, start, &task, &planner, &limits, &mut look)
     });
     if let Some(error) = watch.error {
         return Err(error);

@@ -155,7 +155,9 @@ impl Bytes {
     }
 
     fn f64s(&mut self, all: &[f64]) {
-        all.iter().for_each(|x| self.number(&x.to_le_bytes()));
+        for x in all {
+            self.number(&x.to_le_bytes());
+        }
     }
 
     fn string(&mut self, text: &str) {
