@@ -25,7 +25,7 @@ _MOST_STEPS = 20
 
 def motion_of(system: System, path: str, h: float | None, names: dict[str, str | None]) -> tuple[Array, Array, Array | None]:
     """Configurations, commands, and the velocity at the start, which a file does not say."""
-    step = system.params["size"] if h is None else h
+    step: float = system.params["size"] if h is None else h
     if not step > 0:
         raise ValueError(f"h is {step!r}; it must be > 0")
     data = _core.mcap_motion(path)
@@ -39,7 +39,7 @@ def motion_of(system: System, path: str, h: float | None, names: dict[str, str |
     commands = _joints(path, data["commands"], zero, system.commands, names)
     bodies = _bodies(path, system, data, zero, names, set(positions))
     first, last = _span(path, data, positions, commands, bodies, step)
-    times = first + step * np.arange(int((last - first) / step + 1 + _SAME))
+    times: Array = first + step * np.arange(int((last - first) / step + 1 + _SAME), dtype=float)
     if len(times) < 2:
         raise ValueError(f"{path}: it lasts {last - first:g} s; at least one step of {step:g} s is needed")
 

@@ -119,9 +119,9 @@ class Motion:
         for column, name in enumerate(head):
             if name == "t":
                 continue
-            table, names = (u, system.commands) if name.startswith("u.") else (q, system.coordinates)
+            table, known = (u, system.commands) if name.startswith("u.") else (q, system.coordinates)
             try:
-                place = names.index(name.removeprefix("u."))
+                place = known.index(name.removeprefix("u."))
             except KeyError as error:
                 raise ValueError(f"{path}, line 1, column {column + 1}: {error.args[0]}") from None
             for line, row in enumerate(rows[1:], 2):

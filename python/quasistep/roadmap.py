@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ._types import Array
+    from .planning import PlanningSystem
     from .system import System
 
 _VERSION = 1
@@ -75,7 +76,7 @@ class Roadmap:
     def __repr__(self) -> str:
         return f"Roadmap({self._scene[0]!r}, {len(self)} states)"
 
-    def is_of(self, system: System) -> bool:
+    def is_of(self, system: PlanningSystem) -> bool:
         """Whether it was made for this system: of the same scene, with the same changes.
 
         Parameters

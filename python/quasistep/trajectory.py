@@ -122,8 +122,9 @@ def trajectory_of(recording: Recording, system: System, model: str | None) -> Jo
     """The commands of a recording; of one model alone if it is given."""
     data = recording.trajectory(system, model)
     n = len(data["names"])
-    rows = (np.reshape(np.array(data[name], dtype=float), (-1, n)) for name in ("positions", "velocities", "efforts"))
+    rows = {name: np.reshape(np.array(data[name], dtype=float), (-1, n)) for name in ("positions", "velocities", "efforts")}
     stiffness = np.array([np.inf if k is None else k for k in data["stiffness"]])
     return JointTrajectory(
-        data["names"], np.array(data["t"]), *rows, stiffness, data["left_out"], (data["json"], data["yaml"])
+        data["names"], np.array(data["t"]), rows["positions"], rows["velocities"], rows["efforts"], stiffness,
+        data["left_out"], (data["json"], data["yaml"]),
     )
