@@ -124,6 +124,9 @@ impl<'a> Watch<'a> {
     /// Pairs at frames that are spread over the run, as many as the shapes leave time for.
     fn moments(&self) -> Vec<(usize, Vec<Pressing>)> {
         let last = self.r.frames.len().saturating_sub(1);
+        if last == 0 {
+            return self.driven_at_start().map(|pairs| (0, pairs)).into_iter().collect();
+        }
         let parts: usize = self.solids.iter().map(Solid::parts).sum();
         let per_frame = AROUND * HEIGHTS.len() * PAIRS * 2 * RING.len() * parts.max(1);
         let count = (MOST_TESTS / per_frame).clamp(2, FRAMES);
@@ -132,6 +135,21 @@ impl<'a> Watch<'a> {
         frames.dedup();
         let pressed = frames.into_iter().map(|k| (k, self.moment(k)));
         pressed.filter(|(_, pairs)| !pairs.is_empty()).collect()
+    }
+
+    /// At a start without a run, what is in sight are the bodies that may be driven, those far along their
+    /// chains first. `None` if there are none.
+    fn driven_at_start(&self) -> Option<Vec<Pressing>> {
+        let frame = self.r.frames.first()?;
+        let mut places: BTreeMap<usize, Vec<Vec3>> = BTreeMap::new();
+        let drawn = self.r.shapes.iter().filter(|shape| shape.role != ShapeRole::Visual);
+        for shape in drawn.filter(|shape| self.roles[shape.body] == Role::Driven) {
+            let place = frame.X_WB[shape.body].transform_point(shape.X_BG.translation);
+            places.entry(shape.body).or_default().push(place);
+        }
+        let of = |(body, places)| Pressing { bodies: [body, body], places };
+        let all: Vec<Pressing> = places.into_iter().rev().take(PAIRS).map(of).collect();
+        (!all.is_empty()).then_some(all)
     }
 
     fn moment(&self, k: usize) -> Vec<Pressing> {

@@ -1,7 +1,7 @@
 //! Default bounds of a camera.
 
 use crate::common::push;
-use quasistep_math::Vec3;
+use quasistep_math::{Pose, Vec3};
 use quasistep_view::bounds;
 
 /// If nothing moves, bodies that could move are still inside the bounds.
@@ -16,4 +16,32 @@ fn bodies_that_rest_are_seen() {
         let inside = |k: usize| off.to_array()[k].abs() < seen.half.to_array()[k];
         assert!((0..3).all(inside), "{}: {off:?} from the middle, {seen:?}", shape.name);
     }
+}
+
+/// A live page begins with a start alone. A finger that the usual view would hide behind a box is in sight.
+#[test]
+fn the_view_of_a_start_shows_what_is_driven() {
+    let mut recording = push();
+    recording.frames.truncate(1);
+    let hidden = |direction: Vec3, finger: Vec3| {
+        // a ray from the finger to the eye, through the slabs of the box of 0.3 m at the origin
+        let (p, d) = (finger.to_array(), direction.to_array());
+        let (mut enter, mut leave) = (0.0_f64, f64::INFINITY);
+        for k in 0..3 {
+            let ends = [(-0.15 - p[k]) / d[k], (0.15 - p[k]) / d[k]];
+            enter = enter.max(ends[0].min(ends[1]));
+            leave = leave.min(ends[0].max(ends[1]));
+        }
+        enter < leave
+    };
+    let usual = Vec3::new(0.55, -0.75, 0.42);
+    for finger in [Vec3::new(-0.25, 0.34, 0.0), Vec3::new(-0.3, 0.0, 0.0)] {
+        let poses = &mut recording.frames[0].X_WB;
+        poses[1] = Pose::IDENTITY;
+        poses[2] = Pose::from_translation(finger);
+        poses[3] = Pose::from_translation(Vec3::new(0.0, -2.0, 0.0));
+        let view = quasistep_view::first_view(&recording);
+        assert!(!hidden(view.direction, finger), "{finger:?}: {view:?}");
+    }
+    assert!(hidden(usual, Vec3::new(-0.25, 0.34, 0.0)), "the usual view does not show it");
 }
