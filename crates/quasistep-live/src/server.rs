@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tungstenite::handshake::derive_accept_key;
 use tungstenite::protocol::{Role, WebSocketConfig};
@@ -50,6 +50,8 @@ struct Shared {
 pub struct Server {
     shared: Arc<Shared>,
     pub(crate) events: Receiver<Event>,
+    /// The thread that has the port.
+    accepting: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -80,10 +82,10 @@ impl Server {
             sockets: Mutex::default(),
         });
         let own = Arc::clone(&shared);
-        thread::Builder::new()
+        let accepting = thread::Builder::new()
             .name("quasistep-live".into())
             .spawn(move || accept(&listener, &own))?;
-        Ok(Self { shared, events: received })
+        Ok(Self { shared, events: received, accepting: Some(accepting) })
     }
 
     /// The page's address.
@@ -110,8 +112,11 @@ impl Drop for Server {
         {
             let _ = socket.shutdown(Shutdown::Both);
         }
-        // the listener waits for a connection
-        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.shared.port));
+        // the listener waits for a connection; then the port is closed
+        let woken = TcpStream::connect((Ipv4Addr::LOCALHOST, self.shared.port));
+        if let Some(accepting) = self.accepting.take().filter(|_| woken.is_ok()) {
+            let _ = accepting.join();
+        }
     }
 }
 
