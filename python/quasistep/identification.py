@@ -383,6 +383,8 @@ def identify(
     first = [p.start if p.start is not None else 0.5 * (p.bounds[0] + p.bounds[1]) for p in parameters.values()]
     points = [np.clip((np.array(first) - low) / span, 0.0, 1.0)]
     points += [random.uniform(size=len(names)) for _ in range(starts - 1)]
+    # a mistake in a key is told before the search
+    system.with_(set_of(points[0]))
     best, tried = None, []
     for point in points:
         answer = least_squares(residuals, point, jac=slopes, bounds=(0.0, 1.0), loss=loss, x_scale="jac")

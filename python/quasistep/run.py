@@ -300,6 +300,38 @@ class Run(Pictured):
         """
         return between(self.contacts, self.system.bodies, a, b)
 
+    def force_on(self, body: str, by: str = "*") -> Array:
+        """The force that contacts exert on a body over time: friction and normal forces, whichever body comes first in the file.
+
+        Parameters
+        ----------
+        body, by : str
+            As for :meth:`contacts_of`. Forces between two bodies of ``body`` cancel.
+
+        Returns
+        -------
+        ndarray, shape (K, 3)
+            In each step, in the world, in N.
+
+        Examples
+        --------
+        The table carries a box of 0.8 kg; the finger pushes it ahead:
+
+        >>> run = qs.load("scenes/planar_push.yml").simulate()
+        >>> float(run.force_on("box", "table")[-1, 2].round(3))
+        7.848
+        >>> bool(run.force_on("box", "finger")[-1, 0] > 2.5 > 0 > run.force_on("finger", "box")[-1, 0])
+        True
+        """
+        on, others = self.system.bodies.indices(body), self.system.bodies.indices(by)
+        a, b, force = self.contacts["a"], self.contacts["b"], self.contacts["f"]
+        total = np.zeros((len(self.t) - 1, 3))
+        # the file has the force on body b
+        for which, other, sign in ((b, a, 1.0), (a, b, -1.0)):
+            rows = np.isin(which, on) & np.isin(other, others)
+            np.add.at(total, self.contacts["step"][rows] - 1, sign * force[rows])
+        return total
+
     def trajectory(self, model: str | None = None) -> JointTrajectory:
         """The commands of the joints, as a robot's controller reads them, with stiffness and predicted efforts.
 

@@ -341,7 +341,8 @@ class System(PathSystem):
             Values of the scene by their dotted keys, one for each sample, as :meth:`with_` takes them:
             ``{"models.box.mass": masses, "models.*.friction": mus, "step.size": sizes}``. Each sample then
             makes a system of its own when its turn comes; one whose scene is not valid is marked with its
-            :class:`SceneError`. ``params`` and ``h`` stand above what a sample says.
+            :class:`SceneError`. ``params`` and ``h`` stand above what a sample says, and the given commands
+            above the scene's own: keys of ``commands`` change torques alone.
         threads : int, optional
             Number of threads; as many as there are cores by default.
         progress : callable(done, total), optional

@@ -254,3 +254,15 @@ def test_what_is_no_recording_is_a_value_error(gripper, tmp_path):
         else:
             # a change of a frame's numbers may be valid, or cut the file off; garbage is not
             assert k >= 7
+
+
+def test_forces_on_a_body_balance_its_weight_and_drag():
+    """A person who weighs the table under the box reads its weight; what the finger pushes, friction takes, but for the drag M v / tau."""
+    system = qs.load("scenes/planar_push.yml")
+    run = system.simulate()
+    up, ahead = run.force_on("box", "table"), run.force_on("box", "finger")
+    np.testing.assert_allclose(up[1:, 2], 0.8 * 9.81, atol=1e-6)
+    np.testing.assert_array_equal(run.force_on("finger", "box"), -ahead)
+    v = run.v[:, [system.dofs.index(f"box.v{axis}") for axis in "xy"]]
+    np.testing.assert_allclose((up + ahead)[1:, :2], 0.8 * v[1:], atol=1e-6)
+    np.testing.assert_allclose(run.force_on("box"), up + ahead, atol=1e-12)
