@@ -30,7 +30,7 @@ def motion_of(system: System, path: str, h: float | None, names: dict[str, str |
         raise ValueError(f"h is {step!r}; it must be > 0")
     data = _core.mcap_motion(path)
     # times of robots are large: doubles would lose digits
-    zero = min(t for part in ("positions", "commands", "poses") for series in data[part].values() for t in series[0])
+    zero = min((t for part in ("positions", "commands", "poses") for series in data[part].values() for t in series[0]), default=0)
     seen = {name for part in data.values() for name in part}
     for name in names:
         if name not in seen:

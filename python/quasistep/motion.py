@@ -204,6 +204,8 @@ def compare(system: System, motion: Motion | Run | RecordedRun, *, h: float | No
         q = shaped("q", motion.q, (None, system.n_q))
         u = shaped("u", motion.u, (len(q) - 1, system.n_u))
         step = system.params["size"] if h is None else h
+        if not step > 0:
+            raise ValueError(f"h is {step!r}; it must be > 0")
         rates = None
         if system.params["motion"] == "dynamic":
             start = np.zeros(system.n_v) if motion.v0 is None else shaped("v0", motion.v0, (system.n_v,))

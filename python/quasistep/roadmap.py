@@ -144,7 +144,7 @@ class Roadmap:
             if scene[1] != fingerprint(system):
                 raise ValueError(f"it is of another scene, {scene[0]!r}, or of one with other changes than this {system.name!r}")
             core = _core.Roadmap.from_arrays(data["parents"], np.ravel(data["q"]), np.ravel(data["u"]), widths, data["h"])
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: this is no roadmap of this system: {error}") from error
         own = cls(system, data["q"][0], data["u"][0], h=data["h"])
         own._core = core

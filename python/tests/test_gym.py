@@ -186,7 +186,7 @@ FAR_GOALS = {
 
 @pytest.mark.parametrize("scene", FAR_GOALS)
 def test_environments_take_the_steps_of_runs(scene):
-    """The same commands by ``simulate`` lead to the same configurations, to the bit."""
+    """An environment reaches the configurations of ``simulate`` with its commands, to the bit."""
     system = qs.load(f"scenes/{scene}.yml")
     env = qs.gym.Env(scene, goal=FAR_GOALS[scene], actions=0.02)
     env.reset(seed=0)

@@ -78,6 +78,8 @@ def test_a_run_repeats_itself(push):
     assert np.abs(qs.compare(fall, qs.Motion(run.q, run.u)).steps).max() < 1e-6
     with pytest.raises(ValueError, match="its coordinates are"):
         qs.compare(push, run)
+    with pytest.raises(ValueError, match="h is 0; it must be > 0"):
+        qs.compare(fall, qs.Motion(run.q, run.u), h=0)
 
 
 def test_commands_go_to_a_robot(push, tmp_path, monkeypatch):

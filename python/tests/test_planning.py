@@ -108,6 +108,10 @@ def test_a_roadmap_is_kept_in_a_file_that_knows_its_scene(tmp_path):
         heavier.plan(ahead(0.05), roadmap=roadmap, **settings)
     with pytest.raises(ValueError, match="`roadmap` has its own start"):
         system.plan(ahead(0.05), roadmap=roadmap, h=0.05, **settings)
+    spoilt = (tmp_path / "box.json").read_text().replace('"parents": [0, 0', '"parents": [0, -1')
+    (tmp_path / "box.json").write_text(spoilt)
+    with pytest.raises(ValueError, match="this is no roadmap of this system"):
+        qs.Roadmap.load(tmp_path / "box.json", system)
     (tmp_path / "box.json").write_text("{}")
     with pytest.raises(ValueError, match="`quasistep roadmap` is None; 1 is read"):
         qs.Roadmap.load(tmp_path / "box.json", system)

@@ -117,7 +117,7 @@ impl Trajectory {
         format!("{all:#}\n")
     }
 
-    /// The same as YAML, a line for each list.
+    /// As YAML, with the keys of [`to_json`](Self::to_json), a line for each list.
     pub fn to_yaml(&self) -> String {
         let mut text = String::from(
             "# positions in m or rad, velocities in m/s or rad/s\njoint_trajectory:\n  header: {stamp: {sec: 0, nanosec: 0}, frame_id: ''}\n",

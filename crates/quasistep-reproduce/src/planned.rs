@@ -6,7 +6,7 @@
 use quasistep::{State, StepInput, StepParams, System};
 use quasistep_plan::{
     Average, Goal, GraspSettings, JointTarget, Limits, LocalSettings, Planner, PoseTarget,
-    SamplingSettings, StateBound, Target, Task, check_plan, check_plan_in,
+    SamplingSettings, StateBound, Target, Task, check_plan_in,
 };
 pub use quasistep_plan::{Plan, PlanEnd, Progress, TaskError, Verdict};
 use quasistep_record::Recording;
@@ -161,17 +161,19 @@ pub fn run(
 
 /// Checks a plan of a scene.
 pub fn check(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
-    let (task, before) = (task(&scene.system, section), command_at_start(scene));
-    let params = StepParams { time_step: plan.time_step, ..scene.params.clone() };
-    check_plan(&scene.system, &params, &scene.start, &plan.claim(&task, &before))
+    check_in(DIVISIONS, scene, section, plan)
 }
 
 /// What a plan of a scene reaches in steps of half the size in which it is checked.
 pub fn check_finer(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
+    check_in(2 * DIVISIONS, scene, section, plan)
+}
+
+fn check_in(divisions: usize, scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
     let (task, before) = (task(&scene.system, section), command_at_start(scene));
     let params = StepParams { time_step: plan.time_step, ..scene.params.clone() };
     let claim = plan.claim(&task, &before);
-    check_plan_in(2 * DIVISIONS, &scene.system, &params, &scene.start, &claim)
+    check_plan_in(divisions, &scene.system, &params, &scene.start, &claim)
 }
 
 /// Recording of the commands of a plan in steps of a tenth.

@@ -22,7 +22,8 @@ pub struct RestRule {
     /// Largest number of steps, ≥ 1. Default 1000.
     pub max_steps: usize,
     /// Of [`System::largest_wrench`]: how far the points at which others carry the loaded body may slip on it, as a
-    /// share of its size, > 0, may be infinite. Default 0.05.
+    /// share of its size, > 0, may be infinite. Default 0.05: springs that give way and bodies that roll move these points
+    /// by less. At 1 a body that fell by its own size and lies on the floor counts as held.
     pub slip: f64,
 }
 

@@ -26,7 +26,7 @@ fn pinch() -> System {
     pinch_above(1.0, None)
 }
 
-/// The same at another scale of lengths, stiffness of the same forces; above a floor (m at scale 1).
+/// A pinch whose lengths are scaled and whose springs have the forces of [`pinch`]; above a floor (m at scale 1).
 fn pinch_above(scale: f64, floor: Option<f64>) -> System {
     let mut world = World::new();
     let at = |size: [f64; 3]| size.map(|x| scale * x);
@@ -104,7 +104,15 @@ fn a_pinch_holds_what_its_friction_carries() {
 /// a floor that it touches from the start, it is held by the floor.
 #[test]
 fn what_slips_out_and_rests_elsewhere_was_not_held() {
-    for scale in [1e-3, 1.0, 1e3] {
+    let (convex, exact) = (Formulation::convex(Cone::Round), Formulation::exact(Cone::Round));
+    for (scale, time_step, formulation) in [
+        (1e-3, 0.1, convex),
+        (1.0, 0.1, convex),
+        (1.0, 0.02, convex),
+        (1.0, 0.1, exact),
+        (1.0, 0.02, exact),
+        (1e3, 0.1, convex),
+    ] {
         for (depth, expected) in
             [(None, 4.0 - 0.981), (Some(0.06), 4.0 - 0.981), (Some(0.03), 50.0)]
         {
@@ -114,8 +122,13 @@ fn what_slips_out_and_rests_elsewhere_was_not_held() {
             let wrench = Wrench { body, p_B: Vec3::ZERO, force_W: -Vec3::Z, torque_W: Vec3::ZERO };
             let input =
                 StepInput { q_cmd: vec![0.004 * scale, -0.004 * scale], ..StepInput::default() };
-            let params =
-                StepParams { contact_margin: 0.01 * scale, max_overlap: 1e-3 * scale, ..params() };
+            let params = StepParams {
+                time_step,
+                formulation,
+                contact_margin: 0.01 * scale,
+                max_overlap: 1e-3 * scale,
+                ..params()
+            };
             let rule = RestRule { speed: 1e-8 * scale, ..RestRule::default() };
             let ask = |rule: &RestRule, work: &mut _| {
                 let from = start(&system);
@@ -125,7 +138,7 @@ fn what_slips_out_and_rests_elsewhere_was_not_held() {
                     .held
             };
             let held = ask(&rule, &mut work);
-            assert!((held - expected).abs() < 1e-2, "{scale} {depth:?}: {held}");
+            assert!((held - expected).abs() < 1e-2, "{scale} {time_step} {depth:?}: {held}");
             if depth == Some(0.06) {
                 let anywhere = RestRule { slip: f64::INFINITY, ..rule };
                 assert_eq!(ask(&anywhere, &mut work), 50.0, "at rest on the floor, {scale}");
