@@ -491,7 +491,7 @@ def plan(
     costs: tuple[_Array, _Array, _Array, float, float],
     within: tuple[list[tuple[str, tuple[float, float]]], list[_Grasps]],
     settings: tuple[str, int, list[float], tuple[float, bool], int, int, float, int],
-    limits: tuple[int, int, int, float, int | None],
+    limits: tuple[int, int, int, int, float, int | None],
     h: float | None,
     params: StepParams | None,
     progress: _Progress | None,

@@ -190,6 +190,7 @@ class PlanningSystem(RolloutSystem):
         steps: int = 100,
         patience: int = 10,
         attempts: int = 30,
+        shortcuts: int = 0,
         time: float = np.inf,
         seed: int = 0,
         h: float | None = None,
@@ -254,6 +255,8 @@ class PlanningSystem(RolloutSystem):
         attempts : int
             Number of attempts. The first has the settings given here; the others start anywhere along the best plan
             so far, with other horizons, regions, kappas and seeds.
+        shortcuts : int
+            Number of tries to reach the goals in fewer steps, once they are reached.
         time : float
             Time after which the search ends, in s, with the best plan so far. Without it a search ends at the same
             plan on every machine.
@@ -291,6 +294,8 @@ class PlanningSystem(RolloutSystem):
                             "attempts": attempts}.items():
             if not count >= 1:
                 raise ValueError(f"{name} is {count}; it must be ≥ 1")
+        if not shortcuts >= 0:
+            raise ValueError(f"shortcuts is {shortcuts}; it must be ≥ 0")
         for name, size in {"region": region, "share": share, "time": time, **{f"kappa[{i}]": k for i, k in enumerate(kappa)}}.items():
             if not (0 < size < np.inf or name == "time" and size == np.inf):
                 raise ValueError(f"{name} is {size}; it must be > 0")
@@ -317,7 +322,7 @@ class PlanningSystem(RolloutSystem):
             self, (start, before, None if roadmap is None else roadmap._core), given, (low, high, fast, effort, at_end),
             ([(name, (float(a), float(b))) for name, (a, b) in (states or {}).items()], new),
             (planner, horizon, [float(k) for k in kappa], (region, contact_region), samples, rounds, share, seed),
-            (steps, patience, attempts, time, checked_threads(threads)), h, params, progress,
+            (steps, patience, attempts, shortcuts, time, checked_threads(threads)), h, params, progress,
         )  # fmt: skip
         return GoalPlan(
             data["status"] == "reached" and not data["refusals"],

@@ -74,6 +74,8 @@ pub struct Limits {
     /// the others start anywhere along the best plan so far, with other numbers. Every fourth one
     /// leads the commands elsewhere first.
     pub attempts: usize,
+    /// Number of tries to lead to the goals in fewer steps, once they are reached.
+    pub shortcuts: usize,
     /// Time after which the search ends, in s, may be infinite. Other limits end searches at the same
     /// plan on every machine.
     pub time: f64,
@@ -90,6 +92,7 @@ impl Default for Limits {
             steps: 100,
             patience: 10,
             attempts: 30,
+            shortcuts: 0,
             time: f64::INFINITY,
             divisions: 10,
             threads: 1,

@@ -15,6 +15,8 @@ use quasistep::{State, StepError, StepInput, StepParams, System, Workspace};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+mod shortcuts;
+
 /// Share by which the error must fall to count as progress: without new grasps, and with them. A new
 /// grasp is better than slow progress.
 const PROGRESS: [f64; 2] = [0.01, 0.05];
@@ -111,6 +113,8 @@ struct Attempt {
     share: f64,
     /// Number of steps without progress after which it ends.
     patience: usize,
+    /// Largest number of steps from the start.
+    steps: usize,
 }
 
 /// What all attempts of a search share.
@@ -200,28 +204,32 @@ impl<'a> Search<'a> {
                 break;
             }
         }
-        if status != PlanEnd::Reached {
-            best = self.replay(tree, best).0;
-        }
+        best = match status {
+            PlanEnd::Reached => self.shorten(tree, best, planner, &mut random),
+            _ => self.replay(tree, best).0,
+        };
         tree.plan(best, status, self.full.time_step)
     }
 
     /// The first attempt has the numbers of the planner, the others have random ones.
     fn draw_attempt(&self, index: usize, planner: &Planner, random: &mut Random) -> Attempt {
-        let patience = self.limits.patience;
+        let Limits { patience, steps, .. } = *self.limits;
         if index == 0 {
-            return Attempt { index, planner: planner.clone(), share: 1.0, patience };
+            return Attempt { index, planner: planner.clone(), share: 1.0, patience, steps };
         }
         let planner = planner.varied(random);
         let is_direct = self.world.task.grasps.is_empty() || random.unit() < AIMS[1];
         let share = if is_direct { 1.0 } else { AIMS[0] + (1.0 - AIMS[0]) * random.unit() };
-        Attempt { index, planner, share, patience }
+        Attempt { index, planner, share, patience, steps }
     }
 
     /// Goes on from a node, up to the goals or until nothing helps. Returns the node that is nearest to
     /// its goal.
     fn attempt(&mut self, own: &Attempt, tree: &mut Tree, first: usize) -> (usize, PlanEnd) {
         let World { system, task, .. } = self.world;
+        if tree[first].reached == task.goals.len() {
+            return self.replay(tree, first);
+        }
         let horizon = own.planner.horizon();
         let mut memory = Memory::new(&self.world, own.planner.clone());
         let (mut from, mut at) = (tree[first].from.clone(), first);
@@ -234,13 +242,10 @@ impl<'a> Search<'a> {
         // least error of the aim, the node that had it, and the node that is nearest to the goal
         let (mut least, mut since, mut best) = (f64::INFINITY, first, first);
         let end = loop {
-            self.measure(tree, at);
-            if tree[at].error.share <= 1.0 {
-                tree[at].reached += 1;
+            if self.reaches_goal(tree, at) {
                 if tree[at].reached == task.goals.len() {
                     break PlanEnd::Reached;
                 }
-                self.measure(tree, at);
                 (least, best, aim) = (f64::INFINITY, at, self.aim(&tree[at], own.share));
                 continue;
             }
@@ -261,7 +266,7 @@ impl<'a> Search<'a> {
             if tree[at].steps - tree[since].steps >= own.patience {
                 break PlanEnd::Stalled;
             }
-            if tree[at].steps >= self.limits.steps {
+            if tree[at].steps >= own.steps {
                 break PlanEnd::Steps;
             }
             memory.improve(&self.world, &from, &aim, &mut u);
@@ -295,6 +300,19 @@ impl<'a> Search<'a> {
             0 => node.error.share,
             _ => goal.way(system, &node.from.state.q, &self.reaches),
         };
+    }
+
+    /// Counts the goals that a node reaches, and measures how far it is from the next one.
+    fn reaches_goal(&self, tree: &mut Tree, at: usize) -> bool {
+        let (before, all) = (tree[at].reached, self.world.task.goals.len());
+        while tree[at].reached < all {
+            self.measure(tree, at);
+            if tree[at].error.share > 1.0 {
+                break;
+            }
+            tree[at].reached += 1;
+        }
+        tree[at].reached > before
     }
 
     /// Shows the caller where a search is. The error is a reason to end it.
@@ -372,8 +390,8 @@ impl<'a> Search<'a> {
         self.lead(tree, first, &commands)
     }
 
-    /// Takes given commands from a node, up to a step that has no answer, or that leaves bounds.
-    /// Returns the last node.
+    /// Takes given commands from a node, up to one that reaches all goals, a step that has no answer, or one
+    /// that leaves bounds. Returns the last node.
     fn lead(&mut self, tree: &mut Tree, first: usize, commands: &[f64]) -> usize {
         let task = self.world.task;
         let (mut from, mut at) = (tree[first].from.clone(), first);
@@ -385,7 +403,9 @@ impl<'a> Search<'a> {
                 break;
             }
             at = tree.push(at, from.clone());
-            self.measure(tree, at);
+            if self.reaches_goal(tree, at) && tree[at].reached == task.goals.len() {
+                break;
+            }
         }
         at
     }
@@ -404,24 +424,24 @@ impl<'a> Search<'a> {
         let divisions = self.limits.divisions;
         let mut regrasp = Regrasp::new(self.world, tree[node].from.clone(), random);
         let mut others = Vec::new();
-        for _ in 0..GRASPS {
+        let mut drawn = 0;
+        while drawn < GRASPS {
             if self.is_late() {
                 return None;
             }
-            let Some(grasp) = regrasp.draw() else { continue };
-            // what an attempt from there would reach
-            let mut placed = Tree::new(grasp.clone());
-            placed[0].reached = tree[node].reached;
-            let (end, _) = self.attempt(&glance, &mut placed, 0);
-            let Node { reached, far, .. } = placed[end];
-            let left = if reached > tree[node].reached { 0.0 } else { far / tree[node].far };
-            if left > 1.0 - PROGRESS[0] {
-                continue;
-            }
-            if left > ENOUGH {
-                others.push((left, grasp));
-            } else if let Some(commands) = regrasp.commands(&grasp, divisions, random.next()) {
-                return Some(self.lead(tree, node, &commands));
+            let more = self.limits.threads.clamp(1, GRASPS - drawn);
+            let grasps: Vec<From> = (0..more).filter_map(|_| regrasp.draw()).collect();
+            drawn += more;
+            let left = self.glance(&glance, &tree[node], &grasps);
+            for (grasp, left) in grasps.into_iter().zip(left) {
+                if left > 1.0 - PROGRESS[0] {
+                    continue;
+                }
+                if left > ENOUGH {
+                    others.push((left, grasp));
+                } else if let Some(commands) = regrasp.commands(&grasp, divisions, random.next()) {
+                    return Some(self.lead(tree, node, &commands));
+                }
             }
         }
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -429,6 +449,31 @@ impl<'a> Search<'a> {
         let commands =
             best.find_map(|(_, grasp)| regrasp.commands(&grasp, divisions, random.next()))?;
         Some(self.lead(tree, node, &commands))
+    }
+
+    /// Share of the way from a node to its goal that attempts from grasps leave, each in a thread.
+    fn glance(&self, attempt: &Attempt, node: &Node, grasps: &[From]) -> Vec<f64> {
+        let left = |grasp: &From| {
+            let mut look = |_: &Progress| ControlFlow::Continue(());
+            let world = World { threads: 1, ..self.world };
+            let work = world.system.create_workspace();
+            let Self { full, limits, end, reaches, .. } = self;
+            let (reaches, end) = (reaches.clone(), *end);
+            let mut search = Search { world, full, limits, end, reaches, work, look: &mut look };
+            let mut placed = Tree::new(grasp.clone());
+            placed[0].reached = node.reached;
+            let (end, _) = search.attempt(attempt, &mut placed, 0);
+            let Node { reached, far, .. } = placed[end];
+            if reached > node.reached { 0.0 } else { far / node.far }
+        };
+        match grasps {
+            [grasp] => vec![left(grasp)],
+            _ => std::thread::scope(|scope| {
+                let spawn = |grasp| scope.spawn(move || left(grasp));
+                let threads: Vec<_> = grasps.iter().map(spawn).collect();
+                threads.into_iter().map(|own| own.join().expect("no thread panics")).collect()
+            }),
+        }
     }
 
     /// Takes a step of a plan in several smaller ones, commands on straight lines.

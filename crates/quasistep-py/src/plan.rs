@@ -206,7 +206,7 @@ pub fn plan<'py>(
     costs: Costs<'py>,
     within: (States, Vec<Grasps>),
     settings: Settings,
-    limits: (usize, usize, usize, f64, Option<usize>),
+    limits: (usize, usize, usize, usize, f64, Option<usize>),
     h: Option<f64>,
     params: Option<&StepParams>,
     progress: Option<Py<PyAny>>,
@@ -216,9 +216,10 @@ pub fn plan<'py>(
     let world = &system.scene.system;
     let task = task(system, system.goals(goals)?, costs, within)?;
     let (state, before) = (State::at_rest(0.0, vector("q0", &q)?), vector("u0", &u)?);
-    let (steps, patience, attempts, time, threads) = limits;
+    let (steps, patience, attempts, shortcuts, time, threads) = limits;
     let threads = threads.unwrap_or_else(all_cores);
-    let limits = Limits { steps, patience, attempts, time, threads, ..Limits::default() };
+    let limits =
+        Limits { steps, patience, attempts, shortcuts, time, threads, ..Limits::default() };
     let mut watch = Watch::new(progress, attempts * steps);
     let made = py.detach(|| {
         let mut look = |progress: &quasistep_plan::Progress| {

@@ -142,8 +142,9 @@ pub fn run(
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<PlannedRun, TaskError> {
     let before = command_at_start(scene);
-    let &PlanSection { steps, patience, attempts, time, .. } = section;
-    let limits = Limits { steps, patience, attempts, time, divisions: DIVISIONS, threads };
+    let &PlanSection { steps, patience, attempts, shortcuts, time, .. } = section;
+    let limits =
+        Limits { steps, patience, attempts, shortcuts, time, divisions: DIVISIONS, threads };
     let (task, start) = (task(&scene.system, section), State { time: 0.0, ..scene.start.clone() });
     let plan = quasistep_plan::plan(
         &scene.system,

@@ -56,6 +56,8 @@ pub struct PlanSection {
     pub patience: usize,
     /// Number of attempts.
     pub attempts: usize,
+    /// Number of tries to shorten a plan that reaches its goals.
+    pub shortcuts: usize,
     /// Time after which the search ends, in s; infinite if it has none.
     pub time: f64,
 }
@@ -135,7 +137,7 @@ const KEYS: [&str; 16] = [
     "rates",
     "limits",
 ];
-const LIMITS: [&str; 4] = ["steps", "patience", "attempts", "time"];
+const LIMITS: [&str; 5] = ["steps", "patience", "attempts", "shortcuts", "time"];
 const GRASP: [&str; 6] = ["links", "bodies", "ranges", "clearance", "distance", "reach"];
 const TARGET: [&str; 9] =
     ["frame", "at", "pose", "counts", "angle", "distance", "joint", "value", "tolerance"];
@@ -215,6 +217,7 @@ impl PlanSection {
             steps: whole(of_limits("steps"), 1, 100)?,
             patience: whole(of_limits("patience"), 1, 10)?,
             attempts: whole(of_limits("attempts"), 1, 30)?,
+            shortcuts: whole(of_limits("shortcuts"), 0, 0)?,
             time,
             planner,
         })

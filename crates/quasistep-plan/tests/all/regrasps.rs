@@ -19,12 +19,16 @@ fn around(scene: &Scene) -> Task {
 }
 
 fn planned(scene: &Scene, task: &Task, (attempts, threads): (usize, usize)) -> Plan {
+    let limits = Limits { steps: 400, patience: 8, attempts, threads, ..Limits::default() };
+    planned_within(scene, task, &limits)
+}
+
+fn planned_within(scene: &Scene, task: &Task, limits: &Limits) -> Plan {
     let (state, before) = start(scene);
     let planner = Planner::Local(LocalSettings { region: 0.02, ..LocalSettings::default() });
-    let limits = Limits { steps: 400, patience: 8, attempts, threads, ..Limits::default() };
     let look = &mut |_: &_| ControlFlow::Continue(());
     let start = (&state, &before[..]);
-    plan(&scene.system, &scene.params, start, task, &planner, &limits, look).unwrap()
+    plan(&scene.system, &scene.params, start, task, &planner, limits, look).unwrap()
 }
 
 /// A person would see the finger push at one side, lift off, go around at a distance, and push at another
@@ -56,6 +60,26 @@ fn a_finger_goes_around_a_box() {
     });
     let sides: std::collections::BTreeSet<_> = sides.collect();
     assert!(sides.len() > 1, "{sides:?}");
+}
+
+/// A person would see the finger reach the same place with less wandering. The bits are the same for any number
+/// of threads.
+#[test]
+fn shortcuts_leave_out_steps_that_lead_nowhere() {
+    let scene = pusher();
+    let around = around(&scene);
+    let within = |shortcuts: usize, threads: usize| {
+        let limits = Limits { steps: 400, patience: 8, attempts: 100, ..Limits::default() };
+        planned_within(&scene, &around, &Limits { shortcuts, threads, ..limits })
+    };
+    let (long, short) = (within(0, 1), within(40, 1));
+    assert_eq!(short.status, PlanEnd::Reached);
+    let steps = [&long, &short].map(|plan| plan.commands.len() / 2);
+    assert!(4 * steps[1] < 3 * steps[0], "{steps:?}");
+    assert_eq!(short, within(40, 3));
+    let (state, before) = start(&scene);
+    let verdict = check_plan(&scene.system, &scene.params, &state, &short.claim(&around, &before));
+    assert!(verdict.holds(), "{verdict:?}");
 }
 
 /// Grasps that make no sense are told before the search.
