@@ -1,4 +1,7 @@
-"""Draws every scene as a moving picture, and writes gallery.md with them: `python docs/gallery.py [SCENE...]`."""
+"""Draws every scene as a moving picture, and writes gallery.md with them: `python docs/gallery.py [SCENE...]`.
+
+Scenes of public robots are drawn when they are named: `robots/allegro_turn`.
+"""
 
 import io
 import re
@@ -52,7 +55,7 @@ def draw(scene, verb):
     times = np.linspace(done.t[0], done.t[-1], FRAMES)
     frames = [Image.open(io.BytesIO(done.still(t, size=SIZE))).convert("RGB") for t in times]
     frames.append(frames[-1])
-    file = DOCS / f"pictures/gallery/{scene}.webp"
+    file = DOCS / f"pictures/gallery/{scene.replace('/', '_')}.webp"
     frames[0].save(file, save_all=True, append_images=frames[1:], duration=125, loop=0, quality=60, method=6)
     print(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1e3:.0f} kB")
 
@@ -67,6 +70,8 @@ def main(wanted):
         title = re.search(r"^title: (.*)$", text, re.MULTILINE)[1].strip("\"'")
         picture = f"![{title}](pictures/gallery/{scene}.webp)"
         cells.append(f"{picture}<br>[{title}](../scenes/{scene}.yml)<br>`{line}`")
+    for scene in (name for name in wanted if "/" in name):
+        draw(scene, command(scene, (ROOT / f"scenes/{scene}.yml").read_text(encoding="utf-8")).split()[1])
     cells += [""] * (len(cells) % 2)
     rows = [f"| {left} | {right} |\n" for left, right in zip(cells[::2], cells[1::2])]
     (DOCS / "gallery.md").write_text(HEAD + "".join(rows), encoding="utf-8")

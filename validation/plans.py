@@ -155,6 +155,14 @@ def pusher_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
         yield Case(system.q0, u0, qs.PoseGoal("box", goal, angle=0.05, distance=0.005))
 
 
+def tour_cases(system: qs.System, rng: np.random.Generator) -> Iterator[Case]:
+    """Four such poses, one after another."""
+    cases = pusher_cases(system, rng)
+    while True:
+        four = [next(cases) for _ in range(4)]
+        yield Case(four[0].q0, four[0].u0, [case.goal for case in four])
+
+
 # --- a Panda pushes a box on the floor ---
 
 
@@ -413,6 +421,8 @@ TASKS = [
          {**HAND, "steps": 600, "kappa": (1e-3, 1e-4), "regrasps": BALL_GRASPS}),
     Task("finger pushes a box, regrasps", "0.05 rad, 5 mm", "all, 1 s", wide_pusher_system, pusher_cases,
          {**PUSHER, "steps": 400, "patience": 8, "attempts": 100, "regrasps": BOX_GRASP}),
+    Task("finger brings a box to four poses in turn, regrasps", "0.05 rad, 5 mm", "10 changes of contact, 10 s", wide_pusher_system,
+         tour_cases, {**PUSHER, "steps": 1600, "patience": 8, "attempts": 400, "regrasps": BOX_GRASP}, 5),
 ]  # fmt: skip
 
 
@@ -427,16 +437,30 @@ def interval(solved: int, n: int) -> tuple[float, float]:
     return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
 
 
+def changes_of_contact(system: qs.System, plan: qs.GoalPlan) -> int:
+    """How often a pair of bodies begins or ceases to press, seen at the ends of the steps of a plan."""
+    contacts = system.simulate_plan(plan).contacts
+    at_ends = contacts[(contacts["step"] % 10 == 0) & (contacts["fn"] > 0)]
+    pairs: list[set[tuple[int, int]]] = [set() for _ in plan.q]
+    for contact in at_ends:
+        pairs[contact["step"] // 10].add((contact["a"], contact["b"]))
+    return sum(len(now ^ then) for now, then in zip(pairs[1:], pairs[2:], strict=False))
+
+
 def row(task: Task, n: int, seed: int, changes: dict[str, Any]) -> str:
     """Plans to n goals; a row of the table."""
     system = task.system()
     cases = task.cases(system, np.random.default_rng(seed))
     cpu: dict[bool, list[float]] = {True: [], False: []}
+    lengths, changes_seen = [], []
     for index in range(n):
         case = next(cases)
         began = time.process_time()
         plan = system.plan(case.goal, q0=case.q0, u0=case.u0, threads=1, seed=index, **{**task.settings, **changes})
         cpu[plan.solved].append(time.process_time() - began)
+        if plan.solved:
+            lengths.append(plan.h * len(plan.u))
+            changes_seen.append(changes_of_contact(system, plan))
         print(f"\r{task.name}, {task.tolerance}: {len(cpu[True])} of {index + 1}", end="", file=sys.stderr)
     print(file=sys.stderr)
     solved, times = len(cpu[True]), sorted(cpu[True])
@@ -444,7 +468,8 @@ def row(task: Task, n: int, seed: int, changes: dict[str, Any]) -> str:
     share = f"{solved} of {n} ({100 * low:.0f} to {100 * high:.0f} %)"
     middle, late = (f"{median(times):.3f}", f"{times[int(0.95 * len(times))]:.2f}") if times else ("–", "–")
     missed = f"{median(cpu[False]):.2f}" if cpu[False] else "–"
-    return said(f"| {task.name} | {task.tolerance} | {task.wanted} | {share} | {middle} | {late} | {missed} |")
+    length, seen = (f"{median(lengths):.1f}", f"{median(changes_seen):.0f}") if times else ("–", "–")
+    return said(f"| {task.name} | {task.tolerance} | {task.wanted} | {share} | {middle} | {late} | {missed} | {length} | {seen} |")
 
 
 def roadmap_row(task: Task, n: int, seed: int, build: float = 60.0) -> str:
@@ -490,8 +515,8 @@ def main() -> None:
     tasks = [task for task in TASKS if arguments.only is None or arguments.only in task.name]
     rows = [row(task, max(arguments.goals // task.share, 1), arguments.seed, changes) for task in tasks]
     table = "\n".join([
-        "| task | tolerance | wanted | solved (95 % interval) | CPU s, median | 95 % | where not solved |",
-        "|---|---|---|---|---|---|---|",
+        "| task | tolerance | wanted | solved (95 % interval) | CPU s, median | 95 % | where not solved | plan, s | changes of contact |",
+        "|---|---|---|---|---|---|---|---|---|",
         *rows,
     ])  # fmt: skip
     head = f"{date.today()}, {cpu_model()}, {versions()}; one thread, goals of seed {arguments.seed}"

@@ -43,3 +43,13 @@ def test_ctrl_c_ends_a_run_with_complete_files(tmp_path):
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == 130
     assert qs.read_run(tmp_path / "out").n_frames > 0
+
+
+PLANNED = [file for file in sorted(Path("scenes").glob("*.yml")) if "\nplan:" in file.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("scene", PLANNED, ids=lambda file: file.stem)
+def test_the_goals_of_a_scene_are_reached(scene, tmp_path):
+    """Within a minute, with the scene's own planner; the check replays the commands."""
+    done = subprocess.run([*COMMANDS[0], "plan", scene, "--no-page", "-o", tmp_path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "solved in" in done.stdout, done

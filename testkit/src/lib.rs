@@ -45,7 +45,7 @@ pub const CONTROLLED_SCENES: [&str; 4] =
 
 /// Names of scenes whose facts are tested as shipped and which no other suite runs. Steps with
 /// substeps have no derivative as a single program; scenes of hands and of two arms run too long.
-pub const FACTS_ONLY: [&str; 22] = [
+pub const FACTS_ONLY: [&str; 28] = [
     "fall",
     "grain",
     "nets",
@@ -54,6 +54,11 @@ pub const FACTS_ONLY: [&str; 22] = [
     "conveyor",
     "push_to_pose",
     "push_around",
+    "turn_disc",
+    "two_planar_arms",
+    "tip_plate",
+    "open_door",
+    "pen",
     "peg_search",
     "suction",
     "tool_change",
@@ -64,6 +69,7 @@ pub const FACTS_ONLY: [&str; 22] = [
     "bin_picking",
     "robots/allegro_ball",
     "robots/allegro_cube",
+    "robots/allegro_turn",
     "robots/panda_obstacles",
     "robots/panda_plan",
     "robots/shadow_ball",

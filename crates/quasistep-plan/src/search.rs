@@ -453,12 +453,11 @@ impl<'a> Search<'a> {
 
     /// Share of the way from a node to its goal that attempts from grasps leave, each in a thread.
     fn glance(&self, attempt: &Attempt, node: &Node, grasps: &[From]) -> Vec<f64> {
+        let Self { full, limits, end, ref reaches, .. } = *self;
+        let world = World { threads: 1, ..self.world };
         let left = |grasp: &From| {
             let mut look = |_: &Progress| ControlFlow::Continue(());
-            let world = World { threads: 1, ..self.world };
-            let work = world.system.create_workspace();
-            let Self { full, limits, end, reaches, .. } = self;
-            let (reaches, end) = (reaches.clone(), *end);
+            let (work, reaches) = (world.system.create_workspace(), reaches.clone());
             let mut search = Search { world, full, limits, end, reaches, work, look: &mut look };
             let mut placed = Tree::new(grasp.clone());
             placed[0].reached = node.reached;
