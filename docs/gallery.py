@@ -5,7 +5,6 @@ Scenes of public robots are drawn when they are named: `robots/allegro_turn`.
 
 import io
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -41,11 +40,7 @@ def run(scene, verb):
     if verb == "mpc":
         return system.control()
     if verb == "plan":
-        # by the command, with the scene's own goals and planner
-        folder = ROOT / "out/gallery"
-        plan = ["quasistep", "plan", ROOT / f"scenes/{scene}.yml", "-o", folder, "--no-page"]
-        subprocess.run(plan, check=True)
-        return qs.read_run(folder)
+        return system.simulate_plan(system.plan_scene())
     return system.simulate()
 
 

@@ -81,6 +81,7 @@ __all__ = [
     "packaged_scene",
     "prediction",
     "plan",
+    "plan_scene",
     "plan_section",
     "quaternion_of_matrix",
     "quaternion_of_rpy",
@@ -497,6 +498,9 @@ def plan(
     progress: _Progress | None,
 ) -> dict[str, Any]: ...
 def packaged_scene(name: str) -> str | None: ...
+def plan_scene(
+    system: System, threads: int | None, progress: _Progress | None
+) -> tuple[dict[str, Any], _Array]: ...
 def plan_section(system: System) -> dict[str, Any] | None: ...
 def grasps(
     system: System,

@@ -324,6 +324,40 @@ class PlanningSystem(RolloutSystem):
             (planner, horizon, [float(k) for k in kappa], (region, contact_region), samples, rounds, share, seed),
             (steps, patience, attempts, shortcuts, time, checked_threads(threads)), h, params, progress,
         )  # fmt: skip
+        return self._plan_of(data, before)
+
+    def plan_scene(self, *, threads: int | None = None, progress: Callable[[int, int], object] | None = None) -> GoalPlan:
+        """Plans to the goals of the scene with the planner of its section ``plan``, as ``quasistep plan`` does.
+
+        Change its numbers by :func:`load` or :meth:`with_`: ``set={"plan.limits.shortcuts": 40}``.
+
+        Parameters
+        ----------
+        threads, progress
+            As for :meth:`plan`.
+
+        Returns
+        -------
+        GoalPlan
+
+        Raises
+        ------
+        ValueError
+            The scene has no section ``plan``, or its goals make no sense.
+
+        Examples
+        --------
+        A finger turns a lever, and opens a door:
+
+        >>> system = qs.load("scenes/open_door.yml")
+        >>> plan = system.plan_scene()
+        >>> plan.solved, len(plan.reached)
+        (True, 2)
+        """
+        data, before = _core.plan_scene(self, checked_threads(threads), progress)
+        return self._plan_of(data, before)
+
+    def _plan_of(self, data: Mapping[str, Any], before: Array) -> GoalPlan:
         return GoalPlan(
             data["status"] == "reached" and not data["refusals"],
             data["status"],

@@ -14,9 +14,10 @@ use pyo3::types::{PyDict, PyType};
 use quasistep::State;
 use quasistep_math::{Pose, Quat};
 use quasistep_plan::{
-    Average, Goal, JointTarget, Limits, LocalSettings, PlanEnd, Planner, PoseTarget, Roadmap,
-    SamplingSettings, StateBound, Target, Task, check_plan,
+    Average, Goal, JointTarget, Limits, LocalSettings, Plan, PlanEnd, Planner, PoseTarget, Roadmap,
+    SamplingSettings, StateBound, Target, Task, Verdict, check_plan,
 };
+use quasistep_reproduce::planned;
 use quasistep_scene::PlanTarget;
 use std::sync::{Mutex, PoisonError};
 
@@ -238,6 +239,40 @@ pub fn plan<'py>(
     }
     let made = made.map_err(|e| PyValueError::new_err(e.to_string()))?;
     let verdict = py.detach(|| check_plan(world, &params, &state, &made.claim(&task, &before)));
+    results(py, made, &verdict)
+}
+
+/// Searches for a plan of the scene's section `plan`, and checks it. Returns the same, and the command at the start.
+#[pyfunction]
+pub fn plan_scene<'py>(
+    py: Python<'py>,
+    system: &System,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyArray1<f64>>)> {
+    let scene = &system.scene;
+    let Some(section) = &scene.plan else {
+        return Err(PyValueError::new_err(
+            "the scene has no section `plan`; give `plan: {goals: …}`, or call `plan` with goals",
+        ));
+    };
+    let threads = threads.unwrap_or_else(all_cores);
+    let mut watch = Watch::new(progress, section.attempts * section.steps);
+    let made = py.detach(|| {
+        planned::search(scene, section, threads, &mut |progress| {
+            watch.look(progress.attempt * section.steps + progress.steps)
+        })
+    });
+    if let Some(error) = watch.error {
+        return Err(error);
+    }
+    let (made, verdict) = made.map_err(|e| PyValueError::new_err(planned::placed(section, &e)))?;
+    let before = PyArray1::from_vec(py, planned::command_at_start(scene));
+    Ok((results(py, made, &verdict)?, before))
+}
+
+/// All results of a search by name; arrays are flat.
+fn results<'py>(py: Python<'py>, made: Plan, verdict: &Verdict) -> PyResult<Bound<'py, PyDict>> {
     let data = PyDict::new(py);
     let end = match &made.status {
         PlanEnd::Reached => "reached".to_owned(),

@@ -97,7 +97,7 @@ pub fn placed(section: &PlanSection, error: &TaskError) -> String {
 }
 
 /// Command at the start of a plan: the scene's own at time 0.
-fn command_at_start(scene: &Scene) -> Vec<f64> {
+pub fn command_at_start(scene: &Scene) -> Vec<f64> {
     let mut input = StepInput::default();
     scene.sample(0.0, &mut input);
     input.q_cmd
@@ -129,8 +129,8 @@ fn planner(section: &PlanSection) -> Planner {
     }
 }
 
-/// Searches for a plan of a scene, and checks it. `observer` is called after every step and may end
-/// the search.
+/// Searches for a plan of a scene, checks and records it. `observer` is called after every step and may
+/// end the search.
 ///
 /// # Errors
 ///
@@ -141,6 +141,22 @@ pub fn run(
     threads: usize,
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<PlannedRun, TaskError> {
+    let (plan, verdict) = search(scene, section, threads, observer)?;
+    let recording = replay(scene, &plan);
+    Ok(PlannedRun { plan, verdict, recording, commands: scene.system.command_names() })
+}
+
+/// Searches for a plan of a scene, and checks it.
+///
+/// # Errors
+///
+/// The task makes no sense, [`TaskError`].
+pub fn search(
+    scene: &Scene,
+    section: &PlanSection,
+    threads: usize,
+    observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<(Plan, Verdict), TaskError> {
     let before = command_at_start(scene);
     let &PlanSection { steps, patience, attempts, shortcuts, time, .. } = section;
     let limits =
@@ -156,8 +172,7 @@ pub fn run(
         observer,
     )?;
     let verdict = check(scene, section, &plan);
-    let recording = replay(scene, &plan);
-    Ok(PlannedRun { plan, verdict, recording, commands: scene.system.command_names() })
+    Ok((plan, verdict))
 }
 
 /// Checks a plan of a scene.
