@@ -51,7 +51,7 @@ export class Run {
     Object.assign(this, {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
       thinned: json.thinned, bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
-      fit: json.fit, action: json.first, direction: json.direction, roles: json.roles, units: json.units ?? [], start: json.start, goals: json.goals ?? [], curves: json.curves ?? [], live: json.live ?? null, nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
+      fit: json.fit, action: json.first, direction: json.direction, roles: json.roles, units: json.units ?? [], start: json.start, goals: json.goals ?? [], namedFrames: json.namedFrames ?? [], curves: json.curves ?? [], live: json.live ?? null, nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
     });
     // pairs of bodies whose arrows show the force on the first
     this.onFirst = new Set(json.onFirst.map(([a, b]) => a * this.bodies.length + b));

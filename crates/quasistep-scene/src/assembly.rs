@@ -17,7 +17,7 @@ use quasistep_formats::{SceneError, unknown};
 use quasistep_geometry::Aabb;
 use quasistep_math::{Pose, shown};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder};
-use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
+use quasistep_record::{DrawnGeometry, DrawnShape, NamedFrame, ShapeRole};
 use std::collections::BTreeMap;
 
 /// Everything collected from the models of a scene.
@@ -41,6 +41,8 @@ pub(crate) struct Assembly {
     pub targets: Vec<(usize, f64)>,
     /// Sensors of the model files.
     pub sensors: Vec<Sensor>,
+    /// Named frames of the model files.
+    pub named_frames: Vec<NamedFrame>,
     /// Body index and torque (N or N·m) of motors that no command sets.
     pub motors: Vec<(usize, f64)>,
     /// Body index and start velocity of joints for which the scene gives one.
@@ -172,6 +174,7 @@ impl Assembly {
             found: BTreeMap::new(),
             targets: Vec::new(),
             sensors: Vec::new(),
+            named_frames: Vec::new(),
             motors: Vec::new(),
             start_velocity: Vec::new(),
             warnings: Vec::new(),

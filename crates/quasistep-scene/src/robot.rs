@@ -24,7 +24,7 @@ use quasistep_formats::{Format, Options, Places, SceneError, Srdf, unknown};
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Pose, Vec3};
 use quasistep_model::{BodyInertia, Frame, JointKind, Mimic};
-use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
+use quasistep_record::{DrawnGeometry, DrawnShape, NamedFrame, ShapeRole};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -192,6 +192,10 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     add_constraints(assembly, model, &robot, &bodies);
     add_pads(assembly, model, &robot, &body_of_link);
     assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
+    assembly.named_frames.extend(robot.frames.iter().map(|given| {
+        let Frame { body, X_BF } = bodies.frame(given.link, given.pose);
+        NamedFrame { name: format!("{model}/{}", given.name), body, X_BF }
+    }));
     Ok(())
 }
 

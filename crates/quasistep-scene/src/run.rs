@@ -7,8 +7,11 @@ use quasistep::{
     Uniqueness, WarmStart, Wrench,
 };
 use quasistep_math::Pose;
-use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording, Trajectory};
-use std::collections::BTreeMap;
+use quasistep_model::JointKind;
+use quasistep_record::{
+    Contact, ContactKey, Finish, Frame, Mode, NamedFrame, Recording, Trajectory,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// One step of a run, passed to the observer after the step.
@@ -260,6 +263,9 @@ impl Scene {
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
             collision_shapes: self.system.geoms().iter().map(|g| g.name.clone()).collect(),
             shapes: self.drawing.clone(),
+            named_frames: self.all_named_frames(),
+            goals: Vec::new(),
+            curves: Vec::new(),
             coordinates: model.coordinate_names(),
             units: model.coordinate_units().into_iter().map(str::to_owned).collect(),
             dofs: if params.formulation.carries_velocity() {
@@ -284,6 +290,30 @@ impl Scene {
             frames: Vec::new(),
             finish: Finish::Done,
         }
+    }
+
+    /// Frames of the model files; links without shapes that are fixed or end a chain, which are frames, too; and frames
+    /// that springs pull, if they are not those of links.
+    fn all_named_frames(&self) -> Vec<NamedFrame> {
+        let model = self.system.model();
+        let is_drawn: BTreeSet<usize> = self.drawing.iter().map(|shape| shape.body).collect();
+        let carries: BTreeSet<usize> = model.bodies().iter().map(|body| body.parent).collect();
+        let is_frame = |body: &usize| {
+            let stays = model.body(*body).joint == JointKind::Fixed;
+            !is_drawn.contains(body) && (stays || !carries.contains(body))
+        };
+        let links = (1..model.n_bodies()).filter(is_frame).map(|body| NamedFrame {
+            name: model.body(body).name.clone(),
+            body,
+            X_BF: Pose::IDENTITY,
+        });
+        let springs = self.system.springs().filter(|spring| spring.frame.X_BF != Pose::IDENTITY);
+        let springs = springs.map(|spring| NamedFrame {
+            name: spring.name.clone(),
+            body: spring.frame.body,
+            X_BF: spring.frame.X_BF,
+        });
+        self.named_frames.iter().cloned().chain(links).chain(springs).collect()
     }
 
     /// Commands of a recorded run as a joint trajectory, with the stiffness of the springs; of one model alone if it

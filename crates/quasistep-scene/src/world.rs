@@ -13,7 +13,7 @@ use crate::model_start::{self, FrameStart};
 use quasistep::{Constraint, Sensor, System, SystemDef};
 use quasistep_formats::SceneError;
 use quasistep_model::{Model, WORLD};
-use quasistep_record::DrawnShape;
+use quasistep_record::{DrawnShape, NamedFrame};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,6 +38,8 @@ pub(crate) struct World {
     frame_starts: Vec<FrameStart>,
     /// Sensors given by the model files.
     pub sensors: Vec<Sensor>,
+    /// Named frames given by the model files.
+    pub named_frames: Vec<NamedFrame>,
     /// Bounding boxes of bodies, which expressions of the scene may use.
     pub extents: Extents,
     pub drawing: Vec<DrawnShape>,
@@ -150,6 +152,7 @@ impl World {
             behind: Behind { shares, switches },
             frame_starts: assembly.frame_starts,
             sensors: assembly.sensors,
+            named_frames: assembly.named_frames,
             extents,
             drawing,
             clouds,

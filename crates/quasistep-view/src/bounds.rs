@@ -1,7 +1,6 @@
 //! View bounds for cameras: the moving bodies and those near them.
 #![allow(non_snake_case)] // frames in monogram notation
 
-use crate::drawn::GoalPose;
 use crate::receiver::{Role, roles};
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{DrawnGeometry, DrawnShape, Recording};
@@ -105,13 +104,8 @@ fn movable(r: &Recording) -> Vec<bool> {
 /// Box around all movable bodies over the whole run, and around fixed bodies near them.
 ///
 /// Half-spaces are ignored. A fixed body is included if it enlarges the picture by at most one
-/// half, so that a huge floor does not make the rest small.
+/// half, so that a huge floor does not make the rest small. Bodies at their goals are included.
 pub fn bounds(r: &Recording) -> Bounds {
-    bounds_with_goals(r, &[])
-}
-
-/// As [`bounds`], around bodies at their goals, too.
-pub(crate) fn bounds_with_goals(r: &Recording, goals: &[GoalPose]) -> Bounds {
     let (moves, movable) = (moving(r), movable(r));
     let mut seen = Extent::EMPTY;
     for shape in r.shapes.iter().filter(|s| moves[s.body] || movable[s.body]) {
@@ -120,7 +114,7 @@ pub(crate) fn bounds_with_goals(r: &Recording, goals: &[GoalPose]) -> Bounds {
             seen = seen.union(extent(&shape, &frame.X_WB[shape.body]));
         }
     }
-    for goal in goals {
+    for goal in &r.goals {
         for shape in r.shapes.iter().filter(|s| s.body == goal.body) {
             seen = seen.union(extent(shape, &goal.X_WB));
         }
@@ -147,7 +141,7 @@ pub(crate) fn bounds_with_goals(r: &Recording, goals: &[GoalPose]) -> Bounds {
 /// Box around the bodies that act, over the whole run: free ones that move or that a driven body
 /// touches, these driven bodies, and goals; then around all that [`bounds`] is around, body by body,
 /// as long as the picture does not grow to more than half as much again.
-pub(crate) fn bounds_of_action(r: &Recording, goals: &[GoalPose]) -> Bounds {
+pub(crate) fn bounds_of_action(r: &Recording) -> Bounds {
     /// Most growth for bodies that do not act.
     const GROWTH: f64 = 1.5;
     let (moves, roles) = (moving(r), roles(r));
@@ -159,10 +153,10 @@ pub(crate) fn bounds_of_action(r: &Recording, goals: &[GoalPose]) -> Bounds {
             acts[own] |= roles[own] == Role::Driven && roles[other] != Role::Fixed;
         }
     }
-    for goal in goals {
+    for goal in &r.goals {
         acts[goal.body] = true;
     }
-    let all = bounds_with_goals(r, goals);
+    let all = bounds(r);
     if !acts.contains(&true) {
         return all;
     }
@@ -173,7 +167,7 @@ pub(crate) fn bounds_of_action(r: &Recording, goals: &[GoalPose]) -> Bounds {
         for frame in r.frames.iter().take(if moves[shape.body] { usize::MAX } else { 1 }) {
             *part = part.union(extent(&shape, &frame.X_WB[shape.body]));
         }
-        for goal in goals.iter().filter(|goal| goal.body == shape.body) {
+        for goal in r.goals.iter().filter(|goal| goal.body == shape.body) {
             *part = part.union(extent(&shape, &goal.X_WB));
         }
     }

@@ -2,7 +2,6 @@
 #![allow(non_snake_case)] // frames in monogram notation
 
 use crate::bounds::{Bounds, bounds_of_action};
-use crate::drawn::GoalPose;
 use crate::ray::{Ray, Solid};
 use crate::receiver::{Role, roles};
 use quasistep_math::Vec3;
@@ -37,11 +36,7 @@ const MOST_TESTS: usize = 100_000_000;
 /// most places where bodies press on one another, from the start to the end, and the motion from
 /// its side. Equal ones are decided by how near they are to the front, right and above.
 pub fn first_view(r: &Recording) -> FirstView {
-    first_view_with_goals(r, &[])
-}
-
-pub(crate) fn first_view_with_goals(r: &Recording, goals: &[GoalPose]) -> FirstView {
-    let bounds = bounds_of_action(r, goals);
+    let bounds = bounds_of_action(r);
     let usual = USUAL.try_normalize().unwrap_or(Vec3::Z);
     let watch = Watch::new(r, bounds);
     let turns = (0..AROUND).map(|k| k as f64 * std::f64::consts::TAU / AROUND as f64);

@@ -76,6 +76,9 @@ pub fn push() -> Recording {
         bodies: names(&["world", "box/body", "finger/tip", "ball/body"]),
         collision_shapes: names(&["world/floor", "box/body/0"]),
         shapes,
+        named_frames: vec![],
+        goals: vec![],
+        curves: vec![],
         coordinates: names(&[
             "finger.slide",
             "box.qw",
