@@ -158,10 +158,10 @@ export class Run {
     return [low, Math.min(1, Math.max(0, (time - this.t[low]) / (this.t[low + 1] - this.t[low])))];
   }
 
-  // the frame whose step covers a time: its contacts are the ones that act
+  // the frame whose step covers a time: its contacts are the ones that act; at the start the first step's
   stepFrame(time) {
     const [k, u] = this.locate(time);
-    return u > 1e-6 ? k + 1 : k;
+    return u > 1e-6 || k === 0 ? Math.min(k + 1, Math.max(0, this.nFrames - 1)) : k;
   }
 
   #pose(k, body, p, q) {

@@ -19,6 +19,8 @@ pub struct Recording {
     pub time_step: f64,
     /// Names `model/link` of bodies; entry 0 is `world`.
     pub bodies: Vec<String>,
+    /// What moves each body. An empty list if it is unknown.
+    pub roles: Vec<BodyRole>,
     /// Names `model/link/shape` of collision shapes.
     pub collision_shapes: Vec<String>,
     /// Drawn shapes, each fixed to one body.
@@ -43,6 +45,18 @@ pub struct Recording {
     pub frames: Vec<Frame>,
     /// How the run ended.
     pub finish: Finish,
+}
+
+/// What moves a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BodyRole {
+    /// Nothing: no coordinate moves it.
+    Fixed,
+    /// Drives of its model.
+    Driven,
+    /// What touches it.
+    Free,
 }
 
 /// A named frame F on a body: a frame or site of a model file, a link without shapes, a frame with a spring.
@@ -405,6 +419,9 @@ impl Recording {
         }
         for shape in &self.shapes {
             self.check_shape(shape).map_err(|e| format!("shape `{}`: {e}", shape.name))?;
+        }
+        if !self.roles.is_empty() {
+            length("roles", self.roles.len(), self.bodies.len())?;
         }
         for f in &self.named_frames {
             self.check_pose(f.body, &f.X_BF).map_err(|e| format!("frame `{}`: {e}", f.name))?;

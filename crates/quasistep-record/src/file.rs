@@ -5,7 +5,7 @@ use crate::columns::{Digits, Packer, Unpacker, compress};
 use crate::contacts::{pack_contacts, unpack_contacts};
 use crate::data::pose_to_array;
 use crate::{
-    Curve, DrawnGeometry, DrawnShape, Finish, Frame, GoalPose, Image, NamedFrame, Paint,
+    BodyRole, Curve, DrawnGeometry, DrawnShape, Finish, Frame, GoalPose, Image, NamedFrame, Paint,
     RecordError, RecordedSensor, Recording, ShapeRole, Uniqueness, write_whole,
 };
 use base64::Engine;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub(crate) const MAGIC: &[u8; 8] = b"quasirec";
 /// Version of `recording.qsr` that this crate writes.
 pub const VERSION: u32 = 9;
-/// Oldest version that this crate reads. Version 8 has no named frames, goals and curves, version 7 no sensors either.
+/// Oldest version that this crate reads. Version 8 has no roles, named frames, goals and curves, version 7 no sensors either.
 pub(crate) const OLDEST_VERSION: u32 = 7;
 
 /// Kinds of blocks, as bytes in the file.
@@ -51,6 +51,8 @@ pub(crate) struct Head {
     time_step: f64,
     #[serde(deserialize_with = "names")]
     bodies: Vec<String>,
+    #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
+    roles: Vec<BodyRole>,
     #[serde(deserialize_with = "names")]
     coordinates: Vec<String>,
     #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
@@ -287,6 +289,7 @@ impl Recording {
             title: self.title.clone(),
             time_step: self.time_step,
             bodies: self.bodies.clone(),
+            roles: self.roles.clone(),
             collision_shapes: self.collision_shapes.clone(),
             shapes: self.shapes.clone(),
             named_frames: self.named_frames.clone(),
@@ -460,6 +463,7 @@ fn to_head(r: &Recording) -> Head {
         title: r.title.clone(),
         time_step: r.time_step,
         bodies: r.bodies.clone(),
+        roles: r.roles.clone(),
         coordinates: r.coordinates.clone(),
         units: r.units.clone(),
         dofs: r.dofs.clone(),
@@ -519,6 +523,7 @@ pub(crate) fn from_head(head: Head) -> Result<Recording, String> {
         title: head.title,
         time_step: head.time_step,
         bodies: head.bodies,
+        roles: head.roles,
         collision_shapes: head.collision_shapes,
         shapes: head.shapes.into_iter().map(shape).collect::<Result<_, String>>()?,
         named_frames: head

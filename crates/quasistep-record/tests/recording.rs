@@ -3,11 +3,11 @@
 
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{
-    CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, Curve, DeterminedSum, Digits, DrawnGeometry,
-    DrawnShape, Finish, ForceUniqueness, Frame, GoalPose, Mode, MotionUniqueness, NamedFrame,
-    RecordError, RecordedSensor, Recording, RecordingWriter, RunFolder, SensorKind, SensorsCsv,
-    ShapeRole, SharedForce, StatesCsv, Uniqueness, write_contacts_csv, write_sensors_csv,
-    write_states_csv, write_whole,
+    BodyRole, CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, Curve, DeterminedSum, Digits,
+    DrawnGeometry, DrawnShape, Finish, ForceUniqueness, Frame, GoalPose, Mode, MotionUniqueness,
+    NamedFrame, RecordError, RecordedSensor, Recording, RecordingWriter, RunFolder, SensorKind,
+    SensorsCsv, ShapeRole, SharedForce, StatesCsv, Uniqueness, write_contacts_csv,
+    write_sensors_csv, write_states_csv, write_whole,
 };
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -85,6 +85,7 @@ fn sample() -> Recording {
         title: "A \"title\" with </script> and ü".into(),
         time_step: 0.1,
         bodies: vec!["world".into(), "box/body".into()],
+        roles: vec![BodyRole::Fixed, BodyRole::Free],
         collision_shapes: vec!["world/floor".into(), "box/body/0".into()],
         shapes: vec![
             shape("ball", DrawnGeometry::Sphere { radius: 0.5 }),
@@ -631,10 +632,16 @@ fn recordings_of_the_former_version_are_read() {
     assert!((forces(3) - 6.0).abs() < 1e-5);
 }
 
-/// Version 8 has no named frames, goals and curves.
+/// Version 8 has no roles, named frames, goals and curves.
 #[test]
 fn recordings_without_named_frames_are_read() {
-    let none = Recording { named_frames: vec![], goals: vec![], curves: vec![], ..sample() };
+    let none = Recording {
+        roles: vec![],
+        named_frames: vec![],
+        goals: vec![],
+        curves: vec![],
+        ..sample()
+    };
     let mut bytes = none.to_bytes().unwrap();
     bytes[8] = 8;
     assert_eq!(Recording::from_bytes(&bytes, Path::new("r")).unwrap(), none);
@@ -648,6 +655,7 @@ fn named_frames_goals_and_curves_are_checked() {
         recording.to_bytes().unwrap_err()
     };
     assert_eq!(refused(|r| r.named_frames[0].body = 2), "frame `box/lid`: body 2 of 2");
+    assert_eq!(refused(|r| r.roles.truncate(1)), "1 roles; expected 2");
     assert_eq!(refused(|r| r.goals[0].body = 7), "the goal of body 7: body 7 of 2");
     assert_eq!(
         refused(|r| r.named_frames[0].X_BF.translation.x = f64::NAN),

@@ -9,7 +9,7 @@ use quasistep::{
 use quasistep_math::Pose;
 use quasistep_model::JointKind;
 use quasistep_record::{
-    Contact, ContactKey, Finish, Frame, Mode, NamedFrame, Recording, Trajectory,
+    BodyRole, Contact, ContactKey, Finish, Frame, Mode, NamedFrame, Recording, Trajectory,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -261,6 +261,7 @@ impl Scene {
             title: self.title.clone(),
             time_step: params.sizes.map_or(params.time_step, |sizes| sizes.min),
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
+            roles: self.body_roles(),
             collision_shapes: self.system.geoms().iter().map(|g| g.name.clone()).collect(),
             shapes: self.drawing.clone(),
             named_frames: self.all_named_frames(),
@@ -290,6 +291,38 @@ impl Scene {
             frames: Vec::new(),
             finish: Finish::Done,
         }
+    }
+
+    /// What moves each body. Bodies that hang together are driven if a drive moves one of them; so are those of a model
+    /// with drives that do not float, for loops may tie them to the driven ones.
+    fn body_roles(&self) -> Vec<BodyRole> {
+        let model = self.system.model();
+        let n = model.n_bodies();
+        let mut roots = vec![0; n];
+        for body in 1..n {
+            let parent = model.body(body).parent;
+            let is_first = model.path(parent).is_empty();
+            roots[body] = if is_first { body } else { roots[parent] };
+        }
+        let name = |body: usize| model.body(body).name.split('/').next().unwrap_or_default();
+        let commanded = self.system.commanded();
+        let torques = self.torques().iter().map(|torque| torque.coordinate);
+        let told = torques.flat_map(|q| (1..n).filter(move |b| model.body(*b).q.contains(&q)));
+        let pulled = self.system.springs().map(|spring| spring.frame.body);
+        let driven: BTreeSet<usize> = commanded.iter().copied().chain(told).chain(pulled).collect();
+        let trees: BTreeSet<usize> = driven.iter().map(|body| roots[*body]).collect();
+        let models: BTreeSet<&str> = driven.iter().map(|body| name(*body)).collect();
+        let of = |body: usize| {
+            let floats = model.body(roots[body]).joint == JointKind::Free;
+            if model.path(body).is_empty() {
+                BodyRole::Fixed
+            } else if trees.contains(&roots[body]) || (models.contains(name(body)) && !floats) {
+                BodyRole::Driven
+            } else {
+                BodyRole::Free
+            }
+        };
+        (0..n).map(of).collect()
     }
 
     /// Frames of the model files; links without shapes that are fixed or end a chain, which are frames, too; and frames

@@ -146,7 +146,9 @@ fn gather(whole: &Whole<'_>, k: usize) -> World {
         }
     }
     if options.contacts {
-        for c in &frame.contacts {
+        // at the start, those of the first step
+        let step = r.frames.get(k.max(1)).unwrap_or(frame);
+        for c in &step.contacts {
             let sign = whole.receivers.sign(c);
             let spin = if whole.most_spin > 0.0 { sign * c.spin / whole.most_spin } else { 0.0 };
             push_contact(&mut world, r, k, c, sign * whole.scale, spin);

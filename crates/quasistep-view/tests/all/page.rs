@@ -124,7 +124,7 @@ fn the_page_shows_the_box_where_it_is() {
 }
 
 /// A pressure array is a picture, darkest where most presses; a force-torque sensor is curves. At
-/// the start nothing is read.
+/// the start they are the first step's.
 #[test]
 fn the_page_shows_sensors() {
     let dir = Scratch::new("sensors");
@@ -154,7 +154,7 @@ fn the_page_shows_sensors() {
     {
         assert!(html.contains(words), "{words}");
     }
-    assert!(dom(&dir, &page, "t=0").contains("largest 0, of the run 40"));
+    assert!(dom(&dir, &page, "t=0").contains("largest 1, of the run 40"));
     let dark = |[r, g, b]: [u8; 3]| r < 60 && (90..125).contains(&g) && b > 160;
     let end = screenshot(&dir, &page, "t=4").find(dark);
     let start = screenshot(&dir, &page, "t=0").find(dark);
