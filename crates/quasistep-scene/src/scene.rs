@@ -64,6 +64,8 @@ pub struct Scene {
     /// dynamic and how to change that. `None` if something moves, and the motion is quasi-static or
     /// set by the user.
     pub motion_told: Option<String>,
+    /// What drives do that nothing commands, for a scene around a model's file.
+    pub commands_told: Option<String>,
     pub(crate) source: Arc<SceneSource>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
@@ -226,6 +228,7 @@ impl Scene {
             warnings: in_lines(warnings),
             notes: in_lines(notes),
             motion_told: None,
+            commands_told: None,
             source: Arc::default(),
             commands,
             wrenches,

@@ -86,9 +86,11 @@ impl World {
         extents: Extents,
     ) -> Result<Self, SceneError> {
         let filled = assembly.filled_in_words();
+        let millimetres = assembly.millimetres_in_words();
         let Assembly { bodies, geoms, mut warnings, mut notes, mut constraints, mut pads, .. } =
             assembly;
         notes.extend(filled);
+        warnings.extend(millimetres);
         let models = map.need("models")?;
         adhesion::read(map.get("adhesion"), &bodies, &geoms, &mut pads)?;
         let (pads, shares) = pads.into_iter().unzip();

@@ -276,12 +276,12 @@ impl<'w, 'a> Builder<'w, 'a> {
             let Some(geometry) = &geom.geometry else { continue };
             let part = Part {
                 name: geom.name.clone(),
-                color: Some(geom.color),
+                color: geom.color,
                 friction: geom.friction,
                 masks: Some(geom.masks),
                 ..Part::new(geom.X_BG, geometry.clone())
             };
-            if geom.drawn && geom.color[3] > 0.0 {
+            if geom.drawn && geom.color.is_none_or(|[.., alpha]| alpha > 0.0) {
                 link.visuals.push(part.clone());
             }
             if geom.touches {
