@@ -126,6 +126,13 @@ def varied(
     """Changes of each sample's scene, and the number of samples that they speak of."""
     if vary is None:
         return None, None
+    for key in vary:
+        parts = key.split(".")
+        if parts[0] == "commands" and "torque" not in parts:
+            raise ValueError(
+                f"`vary`: key `{key}` was given, and so is `U`, which commands all samples: the key would change nothing; "
+                "give `U` a table for each sample, shape (N, ...). Of `commands`, `vary` takes torques: `commands.0.torque`"
+            )
     columns = {key: np.asarray(values) for key, values in vary.items()}
     counts = {key: len(column) if column.ndim else -1 for key, column in columns.items()}
     if len(set(counts.values())) != 1 or -1 in counts.values():

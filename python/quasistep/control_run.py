@@ -302,12 +302,12 @@ class PlannedSystem(NamedSystem):
         at = self.q0 if q is None else q
         return named_lcs(self, _core.prediction(self, at, driven, h, margin, directions))
 
-    def mpc(self, q: ArrayLike | None = None) -> Mpc:
+    def mpc(self, q0: ArrayLike | None = None) -> Mpc:
         """The control problem of the scene's ``mpc`` section about a configuration.
 
         Parameters
         ----------
-        q : array_like, shape (n_q,), optional
+        q0 : array_like, shape (n_q,), optional
             Where the prediction is made, and where plans start; the scene's start by default.
 
         Returns
@@ -328,7 +328,7 @@ class PlannedSystem(NamedSystem):
         505.4259
         """
         task = _core.task(self)
-        at = np.asarray(self.q0 if q is None else q, dtype=float)
+        at = np.asarray(self.q0 if q0 is None else q0, dtype=float)
         dynamic = task["model"] == "dynamic"
         lcs = self.lcs(
             at,

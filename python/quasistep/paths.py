@@ -140,7 +140,7 @@ class PathSystem(PlanningSystem):
 
     def joint_path(
         self,
-        q_start: ArrayLike,
+        q0: ArrayLike,
         q_goal: ArrayLike,
         *,
         margin: float,
@@ -163,13 +163,13 @@ class PathSystem(PlanningSystem):
 
         Parameters
         ----------
-        q_start, q_goal : array_like, shape (n_q,)
+        q0, q_goal : array_like, shape (n_q,)
             They differ in commanded joints alone.
         margin : float
             Distance to all bodies, in m, > 0.
         u0 : array_like, shape (n_u,), optional
             Command at the start; without command error by default. Where fingers press, the first steps bring it to
-            ``q_start``.
+            ``q0``.
         lower, upper : array_like, shape (n_u,) or ()
             Bounds of the commands, in m or rad. Joint limits are kept, too.
         rates : array_like, shape (n_u,) or ()
@@ -205,7 +205,7 @@ class PathSystem(PlanningSystem):
         >>> path.holds, path.off < 0.001, path.moved
         (True, True, {})
         """
-        start, goal = shaped("q_start", q_start, (self.n_q,)), shaped("q_goal", q_goal, (self.n_q,))
+        start, goal = shaped("q0", q0, (self.n_q,)), shaped("q_goal", q_goal, (self.n_q,))
         before = shaped("u0", self.commanded(start) if u0 is None else u0, (self.n_u,))
         bounds = tuple(
             np.ascontiguousarray(np.broadcast_to(np.asarray(of, dtype=float), (self.n_u,)))

@@ -126,6 +126,42 @@ class Pictured:
         frame = len(self.t) - 1 if t is None else int(np.argmin(np.abs(self.t - t)))
         return bytes(self.recording.still(frame, list(direction), *size))
 
+    def save_video(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        direction: Sequence[float] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        """Writes a moving picture, drawn in software, as ``quasistep view DIR --video`` does: a GIF that repeats, 12.5 pictures
+        a second.
+
+        It shows real time; a run of more than 30 s is shown faster, in 30 s.
+
+        Parameters
+        ----------
+        path : path
+            It ends in ``.gif``.
+        direction : sequence of 3 float, optional
+            Where the camera looks, in the world's axes; by default it is where the page's first view looks.
+        size : tuple of int, optional
+            Width and height, in px; 640 × 420 by default.
+
+        Raises
+        ------
+        ValueError
+            The file does not end in ``.gif``, or a side of the picture is not of 1 to 8192 px.
+
+        Examples
+        --------
+        >>> run = qs.load("scenes/gripper_2d.yml").simulate()
+        >>> run.save_video("push.gif", size=(320, 210))    # doctest: +SKIP
+        >>> run.save_video("push.mp4")
+        Traceback (most recent call last):
+        ValueError: push.mp4: the file must end in .gif; the button `Video` of a page saves WebM
+        """
+        self.recording.video(os.fspath(path), None if direction is None else list(direction), size)
+
 
 class Run(Pictured):
     """A finished run of K steps. In a notebook it shows itself as the 3-D page.

@@ -548,7 +548,7 @@ class System(PathSystem):
 
     def equilibrium(
         self,
-        q: ArrayLike | None = None,
+        q0: ArrayLike | None = None,
         u: ArrayLike | None = None,
         *,
         t: float = 0.0,
@@ -565,7 +565,7 @@ class System(PathSystem):
 
         Parameters
         ----------
-        q : array_like, shape (n_q,), optional
+        q0 : array_like, shape (n_q,), optional
             Where it starts; the scene's start by default.
         u : array_like, shape (n_u,), optional
             Command; the scene's at time ``t`` by default.
@@ -597,13 +597,13 @@ class System(PathSystem):
         >>> report.effort.round(6)
         array([ 3., -3.])
         """
-        start = self.q0 if q is None else q
+        start = self.q0 if q0 is None else q0
         return _core.settle(self, start, u, t, h, wrenches, params, rest_speed, max_steps)
 
     def largest_wrench(
         self,
         wrench: Wrench,
-        q: ArrayLike | None = None,
+        q0: ArrayLike | None = None,
         u: ArrayLike | None = None,
         *,
         most: float = 1000.0,
@@ -626,7 +626,7 @@ class System(PathSystem):
         ----------
         wrench : Wrench
             Direction and unit: a force of 1 N makes the factors newtons.
-        q, u, t, h, wrenches, params, rest_speed, max_steps
+        q0, u, t, h, wrenches, params, rest_speed, max_steps
             As for :meth:`equilibrium`.
         most : float
             The largest factor to be tried.
@@ -655,7 +655,7 @@ class System(PathSystem):
         >>> round(answer.held, 2)
         3.76
         """
-        start = self.q0 if q is None else q
+        start = self.q0 if q0 is None else q0
         given = (most, tolerance, params, (rest_speed, max_steps, slip))
         return HeldWrench(
             *_core.largest_wrench(self, start, u, t, h, wrench, wrenches, *given)

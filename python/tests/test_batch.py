@@ -170,6 +170,15 @@ def test_a_sample_whose_scene_is_not_valid_is_marked_alone(push):
     assert "batch has 9" in str(other.errors[1])
 
 
+@pytest.mark.parametrize("key", ["commands.0.knots", "commands.0.values", "commands"])
+def test_commands_do_not_vary_where_a_table_commands(push, key):
+    u = push.commanded(push.q0)
+    told = rf"key `{key}` was given, and so is `U`.* shape \(N, ...\).*`commands.0.torque`"
+    for call in (lambda vary: push.simulate_batch([u], vary=vary), lambda vary: push.step_batch(push.q0, u, vary=vary)):
+        with pytest.raises(ValueError, match=told):
+            call({key: [1.0, 2.0]})
+
+
 def test_vary_wants_one_value_a_sample(push):
     with pytest.raises(ValueError, match="same number of values"):
         push.step_batch(push.q0, push.commanded(push.q0), vary={"models.box.mass": [1, 2], "step.size": [0.1]})

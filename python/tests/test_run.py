@@ -68,6 +68,29 @@ def test_page_in_a_notebook_and_as_a_file(gripper, tmp_path):
     assert (tmp_path / "run.html").read_text(encoding="utf-8") == page
 
 
+def test_a_run_is_a_moving_picture(gripper, tmp_path):
+    run = gripper.simulate()
+    sides = []
+    for k, more in enumerate([{"size": (80, 60)}, {"size": (80, 60), "direction": (0, 1, -0.1)}, {}]):
+        file = tmp_path / f"{k}.gif"
+        run.save_video(file, **more)
+        data = file.read_bytes()
+        sides.append((data[:6], int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")))
+    assert sides == [(b"GIF89a", 80, 60), (b"GIF89a", 80, 60), (b"GIF89a", 640, 420)]
+    assert (tmp_path / "0.gif").read_bytes() != (tmp_path / "1.gif").read_bytes()
+    # a run that was read is drawn alike
+    run.save(tmp_path / "run", page=False)
+    qs.read_run(tmp_path / "run").save_video(tmp_path / "again.gif", size=(80, 60))
+    assert (tmp_path / "again.gif").read_bytes()[:10] == (tmp_path / "0.gif").read_bytes()[:10]
+    with pytest.raises(ValueError, match=r"run.webm: the file must end in .gif; the button `Video` of a page saves WebM"):
+        run.save_video(tmp_path / "run.webm")
+    with pytest.raises(ValueError, match="each side must be 1 to 8192 px"):
+        run.save_video(tmp_path / "run.gif", size=(0, 60))
+    with pytest.raises(OSError):
+        run.save_video(tmp_path / "missing" / "run.gif", size=(80, 60))
+    assert not (tmp_path / "run.webm").exists() and not (tmp_path / "run.gif").exists()
+
+
 def test_plot_draws_what_moved(gripper):
     figure = gripper.simulate().plot()
     top, middle, bottom = figure.axes

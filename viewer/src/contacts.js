@@ -46,7 +46,7 @@ export class Contacts {
         this.#layer(scene, new THREE.CylinderGeometry(1, 1, 1, around).translate(0, 0.5, 0), n),
         this.#layer(scene, new THREE.ConeGeometry(1, 1, scene.plain ? 7 : 28).translate(0, 0.5, 0), n),
       ],
-      spins: [this.#layer(scene, ring(), n)],
+      spins: [this.#layer(scene, ring(scene.plain), n)],
       cones: [this.#layer(scene, cone, n, 0.22)],
     };
   }
@@ -148,10 +148,10 @@ export class Contacts {
 }
 
 // three quarters of a turn around y, right-handed, of radius 1, with a head
-function ring() {
-  const shaft = new THREE.TorusGeometry(1, 0.05, 10, 48, 1.5 * Math.PI);
+function ring(plain) {
+  const shaft = new THREE.TorusGeometry(1, 0.05, ...(plain ? [3, 12] : [10, 48]), 1.5 * Math.PI);
   // the shaft ends at (0, -1), running along +x
-  const head = new THREE.ConeGeometry(0.15, 0.4, 20).rotateZ(-Math.PI / 2).translate(0.2, -1, 0);
+  const head = new THREE.ConeGeometry(0.15, 0.4, plain ? 5 : 20).rotateZ(-Math.PI / 2).translate(0.2, -1, 0);
   return mergeGeometries([shaft, head]).rotateX(-Math.PI / 2);
 }
 

@@ -51,7 +51,7 @@ export class Run {
     Object.assign(this, {
       title: json.title || json.scene, scene: json.scene, stopped: json.stopped, timeStep: json.time_step,
       thinned: json.thinned, bodies: json.bodies, coordinates: json.coordinates, commands: json.commands,
-      fit: json.fit, action: json.first, direction: json.direction, roles: json.roles, units: json.units ?? [], start: json.start, goals: json.goals ?? [], curves: json.curves ?? [], live: json.live ?? null, nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
+      fit: json.fit, action: json.first, direction: json.direction, roles: json.roles, units: json.units ?? [], start: json.start, goals: json.goals ?? [], namedFrames: json.namedFrames ?? [], curves: json.curves ?? [], live: json.live ?? null, nFrames: json.frames.nFrames, saidOfUniqueness: json.frames.uniqueness,
     });
     // pairs of bodies whose arrows show the force on the first
     this.onFirst = new Set(json.onFirst.map(([a, b]) => a * this.bodies.length + b));
@@ -158,10 +158,10 @@ export class Run {
     return [low, Math.min(1, Math.max(0, (time - this.t[low]) / (this.t[low + 1] - this.t[low])))];
   }
 
-  // the frame whose step covers a time: its contacts are the ones that act
+  // the frame whose step covers a time: its contacts are the ones that act; at the start the first step's
   stepFrame(time) {
     const [k, u] = this.locate(time);
-    return u > 1e-6 ? k + 1 : k;
+    return u > 1e-6 || k === 0 ? Math.min(k + 1, Math.max(0, this.nFrames - 1)) : k;
   }
 
   #pose(k, body, p, q) {

@@ -22,6 +22,8 @@ export class Marks {
     const single = new Map();
     for (const name of run.bodies) single.set(name.split("/")[0], (single.get(name.split("/")[0]) ?? 0) + 1);
     this.names = run.bodies.map((name) => (single.get(name.split("/")[0]) === 1 ? name.split("/")[0] : name));
+    this.frames = run.namedFrames.slice(0, MOST).map(({ name, body, pose: [w, x, y, z, ...p] }) => (
+      { name, body, place: new THREE.Vector3(...p), turn: new THREE.Quaternion(x, y, z, w) }));
   }
 
   #axes() {
@@ -36,10 +38,16 @@ export class Marks {
     geometry.setAttribute("position", new THREE.Float32BufferAttribute(points, 3));
     geometry.setAttribute("color", new THREE.Float32BufferAttribute(colors, 3));
     const material = new THREE.LineBasicMaterial({ vertexColors: true, depthTest: false, transparent: true });
-    return [0, ...this.bodies].map((body) => {
+    const all = [0, ...this.bodies].map((body) => ({ body }));
+    return [...all, ...this.frames].map(({ body, place, turn }) => {
       const axes = new THREE.LineSegments(geometry, material);
       axes.renderOrder = 4;
       axes.raycast = () => {};
+      if (place) {
+        axes.position.copy(place);
+        axes.quaternion.copy(turn);
+        axes.scale.setScalar(0.6);
+      }
       this.scene.groups[body].add(axes);
       return axes;
     });
@@ -78,17 +86,20 @@ export class Marks {
     this.axes?.forEach((axes) => { axes.visible = this.shown.frames; });
     if (this.shown.traces) this.lines ??= this.#traces();
     this.lines?.forEach((line) => { line.visible = this.shown.traces && this.scene.groups[line.userData.of].visible; });
-    const wanted = this.shown.labels ? this.bodies : this.selected >= 0 ? [this.selected] : [];
+    const bodies = this.shown.labels ? this.bodies : this.selected >= 0 ? [this.selected] : [];
+    const wanted = bodies.map((body) => ({ body, place: this.centers[body], name: this.names[body] }));
+    if (this.shown.frames) wanted.push(...this.frames);
     const { clientWidth: w, clientHeight: h } = this.root;
     while (this.root.children.length > wanted.length) this.root.lastChild.remove();
-    wanted.forEach((body, i) => {
+    wanted.forEach(({ body, place, name, turn }, i) => {
       const label = this.root.children[i] ?? this.root.appendChild(document.createElement("span"));
       const group = this.scene.groups[body];
-      const p = P.copy(this.centers[body]).applyQuaternion(group.quaternion).add(group.position).project(this.scene.camera);
+      const p = P.copy(place).applyQuaternion(group.quaternion).add(group.position).project(this.scene.camera);
       label.hidden = !group.visible || p.z > 1 || Math.abs(p.x) > 1 || Math.abs(p.y) > 1;
-      if (label.textContent !== this.names[body]) label.textContent = this.names[body];
-      label.classList.toggle("on", body === this.selected);
-      label.style.transform = `translate(${((p.x + 1) / 2 * w).toFixed(1)}px, ${((1 - p.y) / 2 * h).toFixed(1)}px) translate(-50%, -50%)`;
+      if (label.textContent !== name) label.textContent = name;
+      label.classList.toggle("on", !turn && body === this.selected);
+      label.classList.toggle("frame", Boolean(turn));
+      label.style.transform = `translate(${((p.x + 1) / 2 * w).toFixed(1)}px, ${((1 - p.y) / 2 * h).toFixed(1)}px) ${turn ? "translate(5px, 3px)" : "translate(-50%, -50%)"}`;
     });
   }
 }

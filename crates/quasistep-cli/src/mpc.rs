@@ -41,7 +41,7 @@ pub fn mpc(arguments: &MpcArgs, quiet: bool) -> Result<(), Failure> {
     let run = run.map_err(|e| Failure::usage(format!("{}: mpc: {e}", section.place)))?;
 
     let place = folder.place();
-    let has_page = arguments.output.write(&place, (&run.recording, &run.intent()), &dir, quiet)?;
+    let has_page = arguments.output.write(&place, &run.recording, &dir, quiet)?;
     write(&place, &scene, section, &run)?;
     folder.publish().map_err(Failure::files)?;
     if !quiet && !run.steps.is_empty() {

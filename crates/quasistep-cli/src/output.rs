@@ -11,7 +11,6 @@ use quasistep_record::{
     write_contacts_csv, write_sensors_csv, write_states_csv, write_whole,
 };
 use quasistep_scene::Scene;
-use quasistep_view::Intent;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -55,7 +54,7 @@ impl Output {
         let recording = read_for_pictures(&place.join("recording.qsr"), quiet)?;
         write_plots(place, &recording, quiet)?;
         self.write_mcap(place)?;
-        self.page(place, (&recording, &Intent::default()), dir, quiet)
+        self.page(place, &recording, dir, quiet)
     }
 
     /// Writes the recording in `place` as an MCAP file, if that was asked for.
@@ -77,12 +76,12 @@ impl Output {
         trajectory.write(file).map_err(|e| Failure::files(format!("{}: {e}", file.display())))
     }
 
-    /// Writes the recording, the tables if requested, the plots and the page, with what was wanted of the run, into
-    /// `place`. Returns true if there is a page.
+    /// Writes the recording, the tables if requested, the plots and the page into `place`. Returns true if there is a
+    /// page.
     pub fn write(
         &self,
         place: &Path,
-        (recording, intent): (&Recording, &Intent),
+        recording: &Recording,
         dir: &Path,
         quiet: bool,
     ) -> Result<bool, Failure> {
@@ -98,13 +97,13 @@ impl Output {
         }
         write_plots(place, recording, quiet)?;
         self.write_mcap(place)?;
-        self.page(place, (recording, intent), dir, quiet)
+        self.page(place, recording, dir, quiet)
     }
 
     fn page(
         &self,
         place: &Path,
-        (recording, intent): (&Recording, &Intent),
+        recording: &Recording,
         dir: &Path,
         quiet: bool,
     ) -> Result<bool, Failure> {
@@ -119,7 +118,7 @@ impl Output {
             )]);
             return Ok(false);
         }
-        write_page_with(recording, intent, &place.join("view.html"), quiet)?;
+        write_page(recording, &place.join("view.html"), quiet)?;
         Ok(true)
     }
 
@@ -235,18 +234,9 @@ pub fn write_plots(dir: &Path, recording: &Recording, quiet: bool) -> Result<(),
 
 /// Writes a page, and prints which parts it has no room for.
 pub fn write_page(recording: &Recording, page: &Path, quiet: bool) -> Result<(), Failure> {
-    write_page_with(recording, &Intent::default(), page, quiet)
-}
-
-fn write_page_with(
-    recording: &Recording,
-    intent: &Intent,
-    page: &Path,
-    quiet: bool,
-) -> Result<(), Failure> {
     let left_out = {
         let _wait = Wait::new("writing the page", quiet);
-        quasistep_view::write_page_with(recording, intent, page).map_err(Failure::files)?
+        quasistep_view::write_page(recording, page).map_err(Failure::files)?
     };
     if !left_out.is_empty() && !quiet {
         say!("  {}, to stay within 20 MB; recording.qsr has all", left_out.join("; "));

@@ -37,8 +37,7 @@ pub fn plan(arguments: &PlanArgs, quiet: bool) -> Result<(), Failure> {
     let run = run.map_err(|e| Failure::usage(planned::placed(section, &e)))?;
 
     let place = folder.place();
-    let drawn = (&run.recording, &run.intent(section));
-    let has_page = arguments.output.write(&place, drawn, &dir, quiet)?;
+    let has_page = arguments.output.write(&place, &run.recording, &dir, quiet)?;
     write_text(&place.join("plan.csv"), &run.csv())?;
     write_text(&place.join("plan.json"), &format!("{:#}\n", plan_json(&scene, &run)))?;
     for (name, figure) in run.figures(&scene.title) {

@@ -113,7 +113,7 @@ fn load(arguments: &RunArgs, changes: &[(String, String)], quiet: bool) -> Resul
 
 fn introduce(scene: &Scene) {
     say!("{}", scene.contents().title);
-    if let Some(told) = &scene.motion_told {
+    for told in scene.motion_told.iter().chain(&scene.commands_told) {
         say!("  {told}");
     }
     for cloud in &scene.clouds {

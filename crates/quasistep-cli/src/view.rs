@@ -6,7 +6,7 @@ use crate::say;
 use crate::wait::Wait;
 use quasistep_record::{Recording, RunFolder};
 use quasistep_scene::Scene;
-use quasistep_view::{Camera, StillOptions};
+use quasistep_view::{Camera, StillOptions, Video};
 use std::path::{Path, PathBuf};
 
 /// Files of a run besides its page and plots.
@@ -17,9 +17,6 @@ pub struct Files<'a> {
     pub video: Option<&'a Path>,
 }
 
-/// Size of a moving picture, in px.
-const VIDEO: [u32; 2] = [640, 420];
-
 pub fn view(
     what: &Path,
     out: Option<&Path>,
@@ -27,13 +24,8 @@ pub fn view(
     open_it: bool,
     quiet: bool,
 ) -> Result<(), Failure> {
-    if let Some(video) = files.video
-        && !video.extension().is_some_and(|end| end.eq_ignore_ascii_case("gif"))
-    {
-        return Err(Failure::usage(format!(
-            "--video {}: the file must end in .gif; the button `Video` of a page saves WebM",
-            video.display()
-        )));
+    if let Some(video) = files.video {
+        Video::check_name(video).map_err(|e| Failure::usage(format!("--video {e}")))?;
     }
     let page = if what.is_file() {
         for (option, is_given, made) in
@@ -104,11 +96,11 @@ fn finished(
 
 /// Writes a run as a moving picture from the page's first view.
 fn write_video(recording: &Recording, file: &Path, quiet: bool) -> Result<(), Failure> {
-    let [width, height] = VIDEO.map(f64::from);
+    let [width, height] = Video::SIZE.map(f64::from);
     let drawing = Wait::new("drawing the moving picture", quiet);
     let camera = Camera::first(recording, width / height);
     let options = StillOptions::default();
-    let made = quasistep_view::write_gif(recording, &camera, VIDEO, &options, file)
+    let made = quasistep_view::write_gif(recording, &camera, Video::SIZE, &options, file)
         .map_err(Failure::files)?;
     drop(drawing);
     if !quiet {

@@ -35,6 +35,8 @@ pub struct Description {
     pub pads: Vec<Pad>,
     /// Force-torque sensors.
     pub sensors: Vec<ForceSensor>,
+    /// Named frames that are no links: sites of MJCF, frames of SDFormat and of model directives.
+    pub frames: Vec<NamedFrame>,
     /// Gravitational acceleration, in m/s²; `None` if the file gives none.
     pub gravity: Option<[f64; 3]>,
     /// Time step, in s; `None` if the file gives none.
@@ -48,7 +50,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// All names: of links, their shapes, joints, leaders of joints, models, constraints, pads and sensors.
+    /// All names: of links, their shapes, joints, leaders of joints, models, constraints, pads, sensors and frames.
     pub(crate) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let of_links = self.links.iter_mut().flat_map(|link| {
             let parts = link.visuals.iter_mut().chain(&mut link.collisions);
@@ -66,7 +68,8 @@ impl Description {
         let of_pads = self.pads.iter_mut().map(|pad| &mut pad.name);
         let of_sensors = self.sensors.iter_mut().map(|sensor| &mut sensor.name);
         let of_all = of_links.chain(of_joints).chain(&mut self.groups).chain(of_constraints);
-        of_all.chain(of_pads).chain(of_sensors)
+        let of_frames = self.frames.iter_mut().map(|frame| &mut frame.name);
+        of_all.chain(of_pads).chain(of_sensors).chain(of_frames)
     }
 }
 
@@ -404,6 +407,17 @@ pub struct ForceSensor {
     /// Index of the link.
     pub link: usize,
     /// Pose of the frame of its readings in the link.
+    pub pose: Pose,
+}
+
+/// A named frame on a link.
+#[derive(Clone, Debug)]
+pub struct NamedFrame {
+    /// Its name.
+    pub name: String,
+    /// Index of the link; `None` for what the description stands on.
+    pub link: Option<usize>,
+    /// Pose of the frame in the link.
     pub pose: Pose,
 }
 

@@ -6,7 +6,7 @@
 //! world first and then from the remaining bodies. A connection that would close a loop becomes a
 //! constraint.
 
-use crate::description::{Constraint, Description, Joint, Link, Tree};
+use crate::description::{Constraint, Description, Joint, Link, NamedFrame, Tree};
 use crate::error::{SceneError, unknown};
 use crate::filters::{self, Group, MOST_PAIRS};
 use crate::findings::Findings;
@@ -16,6 +16,9 @@ use quasistep_math::{Pose, Vec3};
 use quasistep_model::JointKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+/// Name of a model's own frame.
+pub(crate) const MODEL_FRAME: &str = "__model__";
 
 /// Poses closer than this are equal, in m and rad: rounding of chains of about 100 poses, a few
 /// metres long.
@@ -136,7 +139,11 @@ impl Mechanism {
                 apart.insert([a.min(b), a.max(b)]);
             }
         }
-        let Grown { links, mut joints, .. } = grown;
+        let Grown { links, mut joints, link_names, .. } = grown;
+        // the other names are those of links and models
+        let is_own = |name: &str| !name.ends_with(MODEL_FRAME) && !link_names.contains(name);
+        let frames = self.frames.into_iter().filter(|(name, _)| is_own(name));
+        let frames = frames.map(|(name, (link, pose))| NamedFrame { name, link, pose }).collect();
         for sum in &sums {
             constraints.push(coupling(sum, &joints)?);
         }
@@ -154,6 +161,7 @@ impl Mechanism {
             groups,
             never_touch: apart.into_iter().collect(),
             constraints,
+            frames,
             gravity: self.gravity,
             warnings,
             ..Description::default()

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 use quasistep::{Instance, SampleError, State, StepInput, on_threads};
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::Frame;
-use quasistep_record::{DrawnShape, Recording};
+use quasistep_record::{GoalPose, Recording};
 use quasistep_scene::{Scene, SceneError};
 use quasistep_view::{Camera, StillOptions, still_pixels};
 use std::sync::Arc;
@@ -140,21 +140,15 @@ impl Instances {
         Ok((PyArray1::from_vec(py, out), errors))
     }
 
-    /// A recording of where an instance is, with the bodies of frames at goals, translucent.
+    /// A recording of where an instance is, with the bodies of frames at goals.
     fn recording(&self, slot: &Slot, goals: &[Pose]) -> Recording {
-        const OPACITY: f32 = 0.35;
         let (scene, instance) = (&slot.scene, &slot.instance);
         let mut recording = scene.empty_recording(instance.params());
-        let own = recording.shapes.clone();
-        for (&Frame { body, X_BF }, X_WG) in self.frames.iter().zip(goals) {
-            let X_WB = *X_WG * X_BF.inverse();
-            let ghosts = own.iter().filter(|shape| shape.body == body).map(|shape| {
-                let [red, green, blue, alpha] = shape.color;
-                let color = [red, green, blue, alpha * OPACITY];
-                DrawnShape { body: 0, X_BG: X_WB * shape.X_BG, color, paint: None, ..shape.clone() }
-            });
-            recording.shapes.extend(ghosts);
-        }
+        let goal = |(frame, X_WG): (&Frame, &Pose)| GoalPose {
+            body: frame.body,
+            X_WB: *X_WG * frame.X_BF.inverse(),
+        };
+        recording.goals = self.frames.iter().zip(goals).map(goal).collect();
         recording.frames.push(scene.frame(instance.state(), None));
         recording
     }

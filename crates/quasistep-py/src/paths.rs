@@ -94,7 +94,7 @@ pub fn joint_path<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = system.params_with(params, h);
     let world = &system.scene.system;
-    let (q, u, goal) = (vector("q_start", &q)?, vector("u0", &u)?, vector("q_goal", &goal)?);
+    let (q, u, goal) = (vector("q0", &q)?, vector("u0", &u)?, vector("q_goal", &goal)?);
     let ((lower, upper, rates), (margin, samples, seed)) = (bounds, settings);
     let bounds = flat(&lower).into_iter().zip(flat(&upper)).map(<[f64; 2]>::from).collect();
     let settings = PathSettings { margin, bounds, rates: flat(&rates), samples, seed };

@@ -15,7 +15,7 @@ use quasistep_record::{
     Finish, RecordError, RunFolder, write_contacts_csv, write_sensors_csv, write_states_csv,
 };
 use quasistep_scene::{RunOptions, RunStep};
-use quasistep_view::{Camera, StillOptions, still};
+use quasistep_view::{Camera, StillOptions, Video, ViewError, still, write_gif};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -363,6 +363,29 @@ impl Recording {
             still(&self.inner, frame, &camera, width, height, &StillOptions::default())
         };
         py.detach(draw).map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+
+    /// Writes a moving picture of the run; along `direction`, or from the page's first view.
+    fn video(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        direction: Option<[f64; 3]>,
+        size: Option<[u32; 2]>,
+    ) -> PyResult<()> {
+        let size = size.unwrap_or(Video::SIZE);
+        let aspect = f64::from(size[0]) / f64::from(size[1].max(1));
+        let draw = || {
+            let camera = match direction {
+                Some(direction) => Camera::fit(&self.inner, direction.into(), aspect),
+                None => Camera::first(&self.inner, aspect),
+            };
+            write_gif(&self.inner, &camera, size, &StillOptions::default(), &path)
+        };
+        py.detach(draw).map(drop).map_err(|e| match e {
+            ViewError::Io { .. } => PyOSError::new_err(e.to_string()),
+            _ => PyValueError::new_err(e.to_string()),
+        })
     }
 
     /// Writes the files of a run into a folder, and returns their paths.

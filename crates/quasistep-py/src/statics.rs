@@ -27,7 +27,7 @@ pub fn settle<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, StepReport)> {
     let params = system.params_with(params, h);
     let input = system.input(t, u, None, wrenches, &params)?;
-    let mut state = State::at_rest(t, vector("q", &q)?);
+    let mut state = State::at_rest(t, vector("q0", &q)?);
     let mut work = system.workspace(None);
     let rule = RestRule { speed, max_steps, ..RestRule::default() };
     let settled = py.detach(|| {
@@ -61,7 +61,7 @@ pub fn largest_wrench<'py>(
 ) -> PyResult<(f64, f64, Bound<'py, PyArray1<f64>>, usize)> {
     let params = system.params_with(params, h);
     let input = system.input(t, u, None, wrenches, &params)?;
-    let state = State::at_rest(t, vector("q", &q)?);
+    let state = State::at_rest(t, vector("q0", &q)?);
     let (speed, max_steps, slip) = rule;
     let rule = RestRule { speed, max_steps, slip };
     let mut work = system.workspace(None);

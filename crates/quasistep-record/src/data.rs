@@ -19,10 +19,18 @@ pub struct Recording {
     pub time_step: f64,
     /// Names `model/link` of bodies; entry 0 is `world`.
     pub bodies: Vec<String>,
+    /// What moves each body. An empty list if it is unknown.
+    pub roles: Vec<BodyRole>,
     /// Names `model/link/shape` of collision shapes.
     pub collision_shapes: Vec<String>,
     /// Drawn shapes, each fixed to one body.
     pub shapes: Vec<DrawnShape>,
+    /// Named frames on bodies.
+    pub named_frames: Vec<NamedFrame>,
+    /// Bodies at their goals, if the run had some.
+    pub goals: Vec<GoalPose>,
+    /// Quantities that tell how the run came nearer to its goals.
+    pub curves: Vec<Curve>,
     /// Names of the coordinates, one per entry of [`Frame::q`].
     pub coordinates: Vec<String>,
     /// Units of the coordinates: `m`, `rad`, or empty for parts of a quaternion. An empty list if they are unknown.
@@ -37,6 +45,68 @@ pub struct Recording {
     pub frames: Vec<Frame>,
     /// How the run ended.
     pub finish: Finish,
+}
+
+/// What moves a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BodyRole {
+    /// Nothing: no coordinate moves it.
+    Fixed,
+    /// Drives of its model.
+    Driven,
+    /// What touches it.
+    Free,
+}
+
+/// A named frame F on a body: a frame or site of a model file, a link without shapes, a frame with a spring.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedFrame {
+    /// Its name, `model/frame`.
+    pub name: String,
+    /// Index of its body in [`Recording::bodies`].
+    pub body: usize,
+    /// Pose of F in its body B.
+    pub X_BF: Pose,
+}
+
+/// A pose that a body is to have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GoalPose {
+    /// Index of the body in [`Recording::bodies`].
+    pub body: usize,
+    /// The pose, in W.
+    pub X_WB: Pose,
+}
+
+/// A quantity in time that is not of the simulation, such as the cost of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// Heading of its plot, with the unit. Curves of one heading share a plot.
+    pub title: String,
+    /// Name of the quantity.
+    pub name: String,
+    /// Times, ascending, in s. A value holds until the next time.
+    pub times: Vec<f64>,
+    /// Values, as many as times.
+    pub values: Vec<f64>,
+    /// What is drawn dashed beside it, in a word of its heading, such as `goals`; and its values, as
+    /// many as times.
+    pub beside: Option<(String, Vec<f64>)>,
+}
+
+impl Curve {
+    fn check(&self) -> Result<(), String> {
+        length("values", self.values.len(), self.times.len())?;
+        finite("times", &self.times)?;
+        finite("values", &self.values)?;
+        if let Some((name, values)) = &self.beside {
+            length(name, values.len(), self.times.len())?;
+            finite(name, values)?;
+        }
+        Ok(())
+    }
 }
 
 /// A sensor of a recording.
@@ -350,17 +420,34 @@ impl Recording {
         for shape in &self.shapes {
             self.check_shape(shape).map_err(|e| format!("shape `{}`: {e}", shape.name))?;
         }
+        if !self.roles.is_empty() {
+            length("roles", self.roles.len(), self.bodies.len())?;
+        }
+        for f in &self.named_frames {
+            self.check_pose(f.body, &f.X_BF).map_err(|e| format!("frame `{}`: {e}", f.name))?;
+        }
+        for GoalPose { body, X_WB } in &self.goals {
+            self.check_pose(*body, X_WB).map_err(|e| format!("the goal of body {body}: {e}"))?;
+        }
+        for curve in &self.curves {
+            curve.check().map_err(|e| format!("curve `{}`: {e}", curve.name))?;
+        }
         for (k, frame) in self.frames.iter().enumerate() {
             self.check_frame(k, frame).map_err(|e| format!("frame {k}: {e}"))?;
         }
         Ok(())
     }
 
-    fn check_shape(&self, shape: &DrawnShape) -> Result<(), String> {
-        if shape.body >= self.bodies.len() {
-            return Err(format!("body {} of {}", shape.body, self.bodies.len()));
+    /// Checks the body of something, and its pose.
+    fn check_pose(&self, body: usize, X: &Pose) -> Result<(), String> {
+        if body >= self.bodies.len() {
+            return Err(format!("body {body} of {}", self.bodies.len()));
         }
-        finite("pose", &pose_to_array(&shape.X_BG))?;
+        finite("pose", &pose_to_array(X))
+    }
+
+    fn check_shape(&self, shape: &DrawnShape) -> Result<(), String> {
+        self.check_pose(shape.body, &shape.X_BG)?;
         if shape.color.iter().any(|c| !(0.0..=1.0).contains(c)) {
             return Err(format!("color {:?}; each part must be 0 to 1", shape.color));
         }

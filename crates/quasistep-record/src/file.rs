@@ -5,8 +5,8 @@ use crate::columns::{Digits, Packer, Unpacker, compress};
 use crate::contacts::{pack_contacts, unpack_contacts};
 use crate::data::pose_to_array;
 use crate::{
-    DrawnGeometry, DrawnShape, Finish, Frame, Image, Paint, RecordError, RecordedSensor, Recording,
-    ShapeRole, Uniqueness, write_whole,
+    BodyRole, Curve, DrawnGeometry, DrawnShape, Finish, Frame, GoalPose, Image, NamedFrame, Paint,
+    RecordError, RecordedSensor, Recording, ShapeRole, Uniqueness, write_whole,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// First bytes of the file.
 pub(crate) const MAGIC: &[u8; 8] = b"quasirec";
 /// Version of `recording.qsr` that this crate writes.
-pub const VERSION: u32 = 8;
-/// Oldest version that this crate reads. Version 7 has no sensors.
+pub const VERSION: u32 = 9;
+/// Oldest version that this crate reads. Version 8 has no roles, named frames, goals and curves, version 7 no sensors either.
 pub(crate) const OLDEST_VERSION: u32 = 7;
 
 /// Kinds of blocks, as bytes in the file.
@@ -51,6 +51,8 @@ pub(crate) struct Head {
     time_step: f64,
     #[serde(deserialize_with = "names")]
     bodies: Vec<String>,
+    #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
+    roles: Vec<BodyRole>,
     #[serde(deserialize_with = "names")]
     coordinates: Vec<String>,
     #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
@@ -66,6 +68,27 @@ pub(crate) struct Head {
     /// Images used by shapes.
     images: Vec<HeadImage>,
     shapes: Vec<HeadShape>,
+    #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
+    named_frames: Vec<HeadFrame>,
+    #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
+    goals: Vec<HeadGoal>,
+    #[serde(default, deserialize_with = "names", skip_serializing_if = "Vec::is_empty")]
+    curves: Vec<Curve>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeadFrame {
+    name: String,
+    body: usize,
+    pose: [f64; 7],
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeadGoal {
+    body: usize,
+    pose: [f64; 7],
 }
 
 #[derive(Serialize, Deserialize)]
@@ -266,8 +289,12 @@ impl Recording {
             title: self.title.clone(),
             time_step: self.time_step,
             bodies: self.bodies.clone(),
+            roles: self.roles.clone(),
             collision_shapes: self.collision_shapes.clone(),
             shapes: self.shapes.clone(),
+            named_frames: self.named_frames.clone(),
+            goals: self.goals.clone(),
+            curves: self.curves.clone(),
             coordinates: self.coordinates.clone(),
             units: self.units.clone(),
             dofs: self.dofs.clone(),
@@ -436,6 +463,7 @@ fn to_head(r: &Recording) -> Head {
         title: r.title.clone(),
         time_step: r.time_step,
         bodies: r.bodies.clone(),
+        roles: r.roles.clone(),
         coordinates: r.coordinates.clone(),
         units: r.units.clone(),
         dofs: r.dofs.clone(),
@@ -447,6 +475,17 @@ fn to_head(r: &Recording) -> Head {
             .map(|i| HeadImage { mime: i.mime.clone(), data: STANDARD.encode(&i.bytes) })
             .collect(),
         shapes,
+        named_frames: r
+            .named_frames
+            .iter()
+            .map(|f| HeadFrame { name: f.name.clone(), body: f.body, pose: pose_to_array(&f.X_BF) })
+            .collect(),
+        goals: r
+            .goals
+            .iter()
+            .map(|goal| HeadGoal { body: goal.body, pose: pose_to_array(&goal.X_WB) })
+            .collect(),
+        curves: r.curves.clone(),
     }
 }
 
@@ -484,8 +523,20 @@ pub(crate) fn from_head(head: Head) -> Result<Recording, String> {
         title: head.title,
         time_step: head.time_step,
         bodies: head.bodies,
+        roles: head.roles,
         collision_shapes: head.collision_shapes,
         shapes: head.shapes.into_iter().map(shape).collect::<Result<_, String>>()?,
+        named_frames: head
+            .named_frames
+            .into_iter()
+            .map(|f| NamedFrame { name: f.name, body: f.body, X_BF: array_to_pose(&f.pose) })
+            .collect(),
+        goals: head
+            .goals
+            .iter()
+            .map(|goal| GoalPose { body: goal.body, X_WB: array_to_pose(&goal.pose) })
+            .collect(),
+        curves: head.curves,
         coordinates: head.coordinates,
         units: head.units,
         dofs: head.dofs,

@@ -9,11 +9,12 @@
 //!
 //! Eight bytes `quasirec`, the version as u32, then blocks. A block is its kind (one byte), its length before and after
 //! compression (u64 each; at most 256 MB before), and its bytes, compressed with zlib. All numbers are little endian.
-//! A block has at most 100 frames. Version 8 (version 7, which is read as well, has no sensors and no `source`):
+//! A block has at most 100 frames. Versions 8 and 7 are read as well.
+//! Version 8 has no roles, named frames, goals and curves. Version 7 has no sensors and no `source` either. Version 9:
 //!
 //! | kind | content before compression |
 //! |------|----------------------------|
-//! | `H`, once, first | JSON: `scene`, `title`, `time_step` (s), `bodies` (names `model/link`; entry 0 is `world`), `coordinates` (names of the entries of `q`), `units` (of each coordinate: `m`, `rad`, or empty for parts of a quaternion; left out if unknown), `dofs` (names of the entries of `v`; empty if no velocity is carried over), `commands` (names of the commanded coordinates, of `coordinates`, of frames that springs pull, of pads, or of switches), `sensors` (objects `name`, `kind` (`force_torque`, `pressure`, `proximity`), `unit`, `shape` (extents of the array of readings), `size` (edges of a pressure array, m); left out if there are none), `collision_shapes` (names `model/link/shape`), `images` (objects `mime`, `data` in base64), `shapes` (objects `body`, `name`, `pose` `X_BG`, `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`), and of a mesh `paint`: `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex) |
+//! | `H`, once, first | JSON: `scene`, `title`, `time_step` (s), `bodies` (names `model/link`; entry 0 is `world`), `roles` (of each body: `fixed`, `driven`, `free`; left out if unknown), `coordinates` (names of the entries of `q`), `units` (of each coordinate: `m`, `rad`, or empty for parts of a quaternion; left out if unknown), `dofs` (names of the entries of `v`; empty if no velocity is carried over), `commands` (names of the commanded coordinates, of `coordinates`, of frames that springs pull, of pads, or of switches), `sensors` (objects `name`, `kind` (`force_torque`, `pressure`, `proximity`), `unit`, `shape` (extents of the array of readings), `size` (edges of a pressure array, m); left out if there are none), `collision_shapes` (names `model/link/shape`), `images` (objects `mime`, `data` in base64), `shapes` (objects `body`, `name`, `pose` `X_BG`, `geometry`, `color` (rgba, 0 to 1), `role` (`visual`, `collision`, `both`), and of a mesh `paint`: `{"vertices": [[r, g, b], …]}` (0 to 255) or `{"texture": {"uv": [[u, v], …], "image": k}}`, for each vertex), `named_frames` (objects `name`, `body`, `pose` `X_BF`), `goals` (poses that bodies are to have: objects `body`, `pose` `X_WB`), `curves` (quantities in time: objects `title`, `name`, `times`, `values`, and `beside`, null or a name and values); the last three left out if there are none |
 //! | `F`, any number | frames, in the columns below |
 //! | `D`, any number | frames as in `F`, with f64 in place of f32; used in memory and by Python's `pickle` |
 //! | `E`, once, last | JSON: `"done"` or `{"stopped": {"reason": …}}` |
@@ -78,8 +79,8 @@ pub use csv::{
     write_states_csv,
 };
 pub use data::{
-    Contact, ContactKey, DrawnGeometry, DrawnShape, Finish, Frame, Image, Mode, Paint,
-    RecordedSensor, Recording, SensorKind, ShapeRole,
+    BodyRole, Contact, ContactKey, Curve, DrawnGeometry, DrawnShape, Finish, Frame, GoalPose,
+    Image, Mode, NamedFrame, Paint, RecordedSensor, Recording, SensorKind, ShapeRole,
 };
 pub use error::RecordError;
 pub use file::{RecordingWriter, VERSION};

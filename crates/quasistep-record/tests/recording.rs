@@ -3,11 +3,11 @@
 
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_record::{
-    CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, DeterminedSum, Digits, DrawnGeometry,
-    DrawnShape, Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, RecordError,
-    RecordedSensor, Recording, RecordingWriter, RunFolder, SensorKind, SensorsCsv, ShapeRole,
-    SharedForce, StatesCsv, Uniqueness, write_contacts_csv, write_sensors_csv, write_states_csv,
-    write_whole,
+    BodyRole, CONTACTS_HEADER, Contact, ContactKey, ContactsCsv, Curve, DeterminedSum, Digits,
+    DrawnGeometry, DrawnShape, Finish, ForceUniqueness, Frame, GoalPose, Mode, MotionUniqueness,
+    NamedFrame, RecordError, RecordedSensor, Recording, RecordingWriter, RunFolder, SensorKind,
+    SensorsCsv, ShapeRole, SharedForce, StatesCsv, Uniqueness, write_contacts_csv,
+    write_sensors_csv, write_states_csv, write_whole,
 };
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -85,6 +85,7 @@ fn sample() -> Recording {
         title: "A \"title\" with </script> and ü".into(),
         time_step: 0.1,
         bodies: vec!["world".into(), "box/body".into()],
+        roles: vec![BodyRole::Fixed, BodyRole::Free],
         collision_shapes: vec!["world/floor".into(), "box/body/0".into()],
         shapes: vec![
             shape("ball", DrawnGeometry::Sphere { radius: 0.5 }),
@@ -96,6 +97,19 @@ fn sample() -> Recording {
             shape("scan", scan),
             shape("bare scan", bare_scan),
         ],
+        named_frames: vec![NamedFrame {
+            name: "box/lid".into(),
+            body: 1,
+            X_BF: Pose::from_xyz_rpy([1.0 / 3.0, 0.0, -7.0], [0.3, 0.2, 0.1]),
+        }],
+        goals: vec![GoalPose { body: 1, X_WB: Pose::from_xyz_rpy([0.1; 3], [1.0, 0.0, 2.0]) }],
+        curves: vec![Curve {
+            title: "Cost".into(),
+            name: "cost".into(),
+            times: vec![0.0, 0.1],
+            values: vec![1.0 / 3.0, -0.0],
+            beside: Some(("bound".into(), vec![0.0; 2])),
+        }],
         coordinates: ["a.x", "a.y", "b.qw", "b.qx", "b.qy", "b.qz", "b.x", "b.y", "b.z"]
             .map(String::from)
             .to_vec(),
@@ -378,10 +392,10 @@ fn written_badly(change: impl FnOnce(&mut Vec<u8>)) -> String {
 
 #[test]
 fn reading_refuses_what_it_does_not_know() {
-    for version in [6_u8, 9] {
+    for version in [6_u8, 10] {
         let error = written_badly(|bytes| bytes[8] = version);
         let wanted = format!(
-            "recording version {version}; this program reads versions 7 to 8; run the scene again"
+            "recording version {version}; this program reads versions 7 to 9; run the scene again"
         );
         assert!(error.ends_with(&wanted), "{error}");
     }
@@ -616,6 +630,40 @@ fn recordings_of_the_former_version_are_read() {
     // N: from the contacts.csv of the same run
     assert_eq!([1, 2, 3].map(|k| back.frames[k].contacts.len()), [8; 3]);
     assert!((forces(3) - 6.0).abs() < 1e-5);
+}
+
+/// Version 8 has no roles, named frames, goals and curves.
+#[test]
+fn recordings_without_named_frames_are_read() {
+    let none = Recording {
+        roles: vec![],
+        named_frames: vec![],
+        goals: vec![],
+        curves: vec![],
+        ..sample()
+    };
+    let mut bytes = none.to_bytes().unwrap();
+    bytes[8] = 8;
+    assert_eq!(Recording::from_bytes(&bytes, Path::new("r")).unwrap(), none);
+}
+
+#[test]
+fn named_frames_goals_and_curves_are_checked() {
+    let refused = |change: fn(&mut Recording)| {
+        let mut recording = sample();
+        change(&mut recording);
+        recording.to_bytes().unwrap_err()
+    };
+    assert_eq!(refused(|r| r.named_frames[0].body = 2), "frame `box/lid`: body 2 of 2");
+    assert_eq!(refused(|r| r.roles.truncate(1)), "1 roles; expected 2");
+    assert_eq!(refused(|r| r.goals[0].body = 7), "the goal of body 7: body 7 of 2");
+    assert_eq!(
+        refused(|r| r.named_frames[0].X_BF.translation.x = f64::NAN),
+        "frame `box/lid`: pose holds NaN; every number must be finite"
+    );
+    assert_eq!(refused(|r| r.curves[0].times.push(1.0)), "curve `cost`: 2 values; expected 3");
+    let beside = |r: &mut Recording| r.curves[0].beside = Some(("bound".into(), vec![1.0]));
+    assert_eq!(refused(beside), "curve `cost`: 1 bound; expected 2");
 }
 
 /// A frame that a Cartesian spring pulls, and a pad, have commands without a coordinate.

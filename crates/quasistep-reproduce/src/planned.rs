@@ -9,10 +9,9 @@ use quasistep_plan::{
     SamplingSettings, StateBound, Target, Task, check_plan_in,
 };
 pub use quasistep_plan::{Plan, PlanEnd, Progress, TaskError, Verdict};
-use quasistep_record::Recording;
+use quasistep_record::{Curve, GoalPose, Recording};
 use quasistep_scene::{PlanGrasp, PlanSection, PlanTarget, PlannerKind, RunOptions, Scene};
 use quasistep_view::plot::{Axis, Figure, Line, Panel, Series};
-use quasistep_view::{Curve, GoalPose, Intent};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
@@ -142,7 +141,9 @@ pub fn run(
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<PlannedRun, TaskError> {
     let (plan, verdict) = search(scene, section, threads, observer)?;
-    let recording = replay(scene, &plan);
+    let mut recording = replay(scene, &plan);
+    recording.goals = goal_poses(section);
+    recording.curves = vec![distance_curve(&plan)];
     Ok(PlannedRun { plan, verdict, recording, commands: scene.system.command_names() })
 }
 
@@ -192,6 +193,23 @@ fn check_in(divisions: usize, scene: &Scene, section: &PlanSection, plan: &Plan)
     check_plan_in(divisions, &scene.system, &params, &scene.start, &claim)
 }
 
+/// Times after the steps of a plan, from the start on, in s.
+fn times(plan: &Plan) -> Vec<f64> {
+    (0..plan.errors.len()).map(|k| k as f64 * plan.time_step).collect()
+}
+
+/// The largest error over its tolerance.
+fn distance_curve(plan: &Plan) -> Curve {
+    let values: Vec<f64> = plan.errors.iter().map(|e| e.share).collect();
+    Curve {
+        title: "Distance to the goal, in tolerances".into(),
+        name: "largest error".into(),
+        times: times(plan),
+        beside: Some(("tolerance".into(), vec![1.0; values.len()])),
+        values,
+    }
+}
+
 /// Recording of the commands of a plan in steps of a tenth.
 fn replay(scene: &Scene, plan: &Plan) -> Recording {
     let n_u = scene.system.n_cmd();
@@ -226,17 +244,12 @@ impl PlannedRun {
         self.plan.status == PlanEnd::Reached && self.verdict.holds()
     }
 
-    /// Times after the steps, from the start on, in s.
-    fn times(&self) -> Vec<f64> {
-        (0..self.plan.errors.len()).map(|k| k as f64 * self.plan.time_step).collect()
-    }
-
     /// Table `plan.csv`: time (s), commands, errors at the end of every step.
     pub fn csv(&self) -> String {
         let mut text = format!("t,{},angle,distance,joint,share\n", self.commands.join(","));
         let n_u = self.commands.len();
         let rows = self.plan.commands.chunks_exact(n_u).zip(&self.plan.errors[1..]);
-        for ((u, error), t) in rows.zip(&self.times()[1..]) {
+        for ((u, error), t) in rows.zip(&times(&self.plan)[1..]) {
             let u: Vec<String> = u.iter().map(ToString::to_string).collect();
             let e = error;
             let errors = [e.angle, e.distance, e.joint, e.share].map(|e| e.to_string());
@@ -246,22 +259,9 @@ impl PlannedRun {
         text
     }
 
-    /// What the page shows of the task: goals, and the largest error over its tolerance.
-    pub fn intent(&self, section: &PlanSection) -> Intent {
-        let values: Vec<f64> = self.plan.errors.iter().map(|e| e.share).collect();
-        let curve = Curve {
-            title: "Distance to the goal, in tolerances".into(),
-            name: "largest error".into(),
-            times: self.times(),
-            beside: Some(("tolerance".into(), vec![1.0; values.len()])),
-            values,
-        };
-        Intent { goals: goal_poses(section), curves: vec![curve] }
-    }
-
     /// All plots by file name: `goal.svg`, `commands.svg`.
     pub fn figures(&self, title: &str) -> Vec<(&'static str, Figure)> {
-        let t = self.times();
+        let t = times(&self.plan);
         let axis = || Axis::linear("t (s)");
         let of = |pick: &dyn Fn(&quasistep_plan::GoalError) -> f64| -> Vec<f64> {
             self.plan.errors.iter().map(pick).collect()

@@ -17,7 +17,7 @@ use quasistep_formats::{SceneError, unknown};
 use quasistep_geometry::Aabb;
 use quasistep_math::{Pose, shown};
 use quasistep_model::{BodyDef, BodyInertia, JointKind, Mimic, ModelBuilder};
-use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
+use quasistep_record::{DrawnGeometry, DrawnShape, NamedFrame, ShapeRole};
 use std::collections::BTreeMap;
 
 /// Everything collected from the models of a scene.
@@ -41,6 +41,8 @@ pub(crate) struct Assembly {
     pub targets: Vec<(usize, f64)>,
     /// Sensors of the model files.
     pub sensors: Vec<Sensor>,
+    /// Named frames of the model files.
+    pub named_frames: Vec<NamedFrame>,
     /// Body index and torque (N or N·m) of motors that no command sets.
     pub motors: Vec<(usize, f64)>,
     /// Body index and start velocity of joints for which the scene gives one.
@@ -80,6 +82,8 @@ pub(crate) struct Assembly {
     /// Bodies whose hulls fill holes or hollows of their meshes, and the hull's volume as a multiple of
     /// the mesh's.
     pub filled: Vec<(String, f64)>,
+    /// Size in m of each body of a file whose unit the scene takes for a metre, and of each other body with an end.
+    pub sizes: [BTreeMap<usize, f64>; 2],
 }
 
 /// A body about to be added.
@@ -172,6 +176,7 @@ impl Assembly {
             found: BTreeMap::new(),
             targets: Vec::new(),
             sensors: Vec::new(),
+            named_frames: Vec::new(),
             motors: Vec::new(),
             start_velocity: Vec::new(),
             warnings: Vec::new(),
@@ -190,6 +195,7 @@ impl Assembly {
             X_WB: vec![Pose::IDENTITY],
             notes: Vec::new(),
             filled: Vec::new(),
+            sizes: Default::default(),
         }
     }
 
@@ -210,6 +216,24 @@ impl Assembly {
                 named.join(", ")
             )
         })
+    }
+
+    /// A warning about bodies whose files are in millimetres, as it seems: they are larger than what a robot handles, and
+    /// than all else in the scene.
+    pub fn millimetres_in_words(&self) -> Vec<String> {
+        /// Least size of such a body, in m, and as a multiple of the largest other body.
+        const LEAST: [f64; 2] = [5.0, 20.0];
+        let [unscaled, others] = &self.sizes;
+        let other = others.values().copied().fold(0.0, f64::max);
+        let large = unscaled.iter().filter(|(_, size)| **size > LEAST[0].max(LEAST[1] * other));
+        let words = large.map(|(body, size)| {
+            format!(
+                "`{}` is {size:.0} m large; if its file is in millimetres, `scale: 0.001` makes it {:.3} m",
+                self.bodies[*body],
+                1e-3 * size
+            )
+        });
+        words.collect()
     }
 
     /// Index of the body named by a key.
@@ -305,6 +329,11 @@ impl Assembly {
         Ok(index)
     }
 
+    /// Colour of the shapes of the next body if nothing gives one.
+    pub fn fallback_color(&self, still: bool) -> [f32; 4] {
+        if still { STILL } else { COLORS[self.geoms.len() % COLORS.len()] }
+    }
+
     /// Adds shapes to a body.
     pub fn add_pieces(
         &mut self,
@@ -314,7 +343,7 @@ impl Assembly {
         still: bool,
     ) {
         self.measure(body, &pieces);
-        let fallback = if still { STILL } else { COLORS[self.geoms.len() % COLORS.len()] };
+        let fallback = self.fallback_color(still);
         for (k, piece) in pieces.into_iter().enumerate() {
             let name = match piece.name {
                 Some(name) => format!("{}/{}", self.bodies[body], shown(&name)),
@@ -340,6 +369,7 @@ impl Assembly {
 
     /// Adds the bounding box of a body's collision shapes at its start pose to `extents`.
     fn measure(&mut self, body: usize, pieces: &[Piece]) {
+        let is_unscaled = pieces.iter().any(|piece| piece.unscaled);
         let boxes = pieces
             .iter()
             .filter(|piece| piece.collides)
@@ -347,6 +377,10 @@ impl Assembly {
         let both = |a: Aabb, b: Aabb| Aabb { min: a.min.min(b.min), max: a.max.max(b.max) };
         if let Some(all) = boxes.reduce(both) {
             self.extents.add(&self.bodies[body], &all);
+            let size = (all.max - all.min).to_array().into_iter().fold(0.0, f64::max);
+            if size.is_finite() {
+                self.sizes[usize::from(!is_unscaled)].insert(body, size);
+            }
         }
     }
 

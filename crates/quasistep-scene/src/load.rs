@@ -145,8 +145,32 @@ impl Scene {
             let why = text.lines().find_map(|line| line.strip_prefix(MOTION));
             scene.motion_told = why.map(|why| format!("motion: dynamic, {why}"));
         }
+        if is_model {
+            scene.commands_told = scene.without_commands(text, changes, file);
+        }
         let files = Some(files.into_iter().collect());
         scene.source = Arc::new(SceneSource { files, ..source.clone() });
         Ok(scene)
+    }
+
+    /// What becomes of the drives of a model's file that nothing commands; `None` without any.
+    fn without_commands(
+        &self,
+        text: &str,
+        changes: &[(String, String)],
+        file: &str,
+    ) -> Option<String> {
+        let is_told = text.lines().any(|line| line.starts_with("commands:"))
+            || changes.iter().any(|(key, _)| key.split('.').next() == Some("commands"));
+        let words = match self.system.commanded().len() {
+            0 => return None,
+            1 => "its drive holds where the file starts it".to_owned(),
+            n => format!("its {n} drives hold where the file starts them"),
+        };
+        (!is_told).then(|| {
+            format!(
+                "no commands: {words}; `quasistep new {file}` writes a scene to add `commands` to, `--live` has sliders"
+            )
+        })
     }
 }

@@ -23,8 +23,9 @@ use quasistep_formats::description::{
 use quasistep_formats::{Format, Options, Places, SceneError, Srdf, unknown};
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Pose, Vec3};
-use quasistep_model::{BodyInertia, Frame, JointKind, Mimic};
-use quasistep_record::{DrawnGeometry, DrawnShape, ShapeRole};
+use quasistep_model::{BodyInertia, Frame, JointKind, Mimic, WORLD};
+use quasistep_record::{DrawnGeometry, DrawnShape, NamedFrame, ShapeRole};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -162,6 +163,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let base = map.get("pose").map(pose).transpose()?.unwrap_or_default();
     let told = told_root(entry, &robot)?;
     let mut notes = Notes::default();
+    let mut still = BTreeSet::from([WORLD]);
     // indices of the shapes made from each link's collision parts
     let mut geoms: Vec<Vec<Range<usize>>> = vec![Vec::new(); robot.links.len()];
     for &link in order {
@@ -172,11 +174,21 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
             }
             Some(k) => hanging(entry, &robot, k, &body_of_link, base)?,
         };
+        let is_still = new.kind == JointKind::Fixed && still.contains(&new.parent);
         let body = assembly.add_body(new)?;
+        if is_still {
+            still.insert(body);
+        }
         assembly.instance_of[body] = instances[robot.links[link].group] as u32;
         let shaping = shaping_of(entry, &robot, link, &shapings);
-        geoms[link] =
-            add_shapes(assembly, body, &robot.links[link], &shaping, entry.defaults, &mut notes)?;
+        geoms[link] = add_shapes(
+            assembly,
+            body,
+            &robot.links[link],
+            &shaping,
+            (entry.defaults, is_still),
+            &mut notes,
+        )?;
     }
     for pair in &robot.pairs {
         let [of_a, of_b] = pair.parts.map(|(link, part)| geoms[link][part].clone());
@@ -192,6 +204,10 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     add_constraints(assembly, model, &robot, &bodies);
     add_pads(assembly, model, &robot, &body_of_link);
     assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
+    assembly.named_frames.extend(robot.frames.iter().map(|given| {
+        let Frame { body, X_BF } = bodies.frame(given.link, given.pose);
+        NamedFrame { name: format!("{model}/{}", given.name), body, X_BF }
+    }));
     Ok(())
 }
 
@@ -447,20 +463,24 @@ fn shaping_of<'a>(
     if entry.format == Format::Sdf && is_still { shaping.or_sheet() } else { shaping }
 }
 
-/// Draws the visuals of a link; returns whether there is one.
+/// Draws the visuals of a link, which cannot move if it is `still`; returns whether there is one.
 fn draw_visuals(
     assembly: &mut Assembly,
     body: usize,
     link: &Link,
-    defaults: &Defaults,
+    (defaults, still): (&Defaults, bool),
     notes: &mut Notes,
 ) -> bool {
-    let grey = [0.7, 0.7, 0.72, 1.0];
+    /// Colour of meshes whose files give none.
+    const GREY: [f32; 4] = [0.7, 0.7, 0.72, 1.0];
+    let fallback = assembly.fallback_color(still);
     let mut has_visual = false;
     let visuals = if assembly.looks { link.visuals.as_slice() } else { &[] };
     for (k, visual) in visuals.iter().enumerate() {
         let name = format!("{}/visual{k}", assembly.bodies[body]);
-        let color = visual.color.or(defaults.color).unwrap_or(grey);
+        let is_mesh = matches!(visual.geometry, Geometry::Mesh { .. });
+        let color =
+            visual.color.or(defaults.color).unwrap_or(if is_mesh { GREY } else { fallback });
         match &visual.geometry {
             Geometry::Mesh { path, scale } => {
                 match Looks::read(path, *scale, &mut assembly.textures) {
@@ -505,10 +525,10 @@ fn add_shapes(
     body: usize,
     link: &Link,
     shaping: &Shaping<'_>,
-    defaults: &Defaults,
+    (defaults, still): (&Defaults, bool),
     notes: &mut Notes,
 ) -> Result<Vec<Range<usize>>, SceneError> {
-    let has_visual = draw_visuals(assembly, body, link, defaults, notes);
+    let has_visual = draw_visuals(assembly, body, link, (defaults, still), notes);
     let mut pieces = Vec::new();
     let mut parts = Vec::new();
     for collision in &link.collisions {
@@ -544,6 +564,7 @@ fn add_shapes(
         }
         pieces.extend(shapes.into_iter().map(|shape| Piece {
             cloud: None,
+            unscaled: false,
             name: collision.name.clone(),
             drawn: drawn(&shape),
             shape,
@@ -555,7 +576,7 @@ fn add_shapes(
             weight: Weight::OfShape,
         }));
     }
-    assembly.add_pieces(body, pieces, defaults, false);
+    assembly.add_pieces(body, pieces, defaults, still);
     Ok(parts)
 }
 

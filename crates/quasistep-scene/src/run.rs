@@ -7,8 +7,11 @@ use quasistep::{
     Uniqueness, WarmStart, Wrench,
 };
 use quasistep_math::Pose;
-use quasistep_record::{Contact, ContactKey, Finish, Frame, Mode, Recording, Trajectory};
-use std::collections::BTreeMap;
+use quasistep_model::JointKind;
+use quasistep_record::{
+    BodyRole, Contact, ContactKey, Finish, Frame, Mode, NamedFrame, Recording, Trajectory,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// One step of a run, passed to the observer after the step.
@@ -258,8 +261,12 @@ impl Scene {
             title: self.title.clone(),
             time_step: params.sizes.map_or(params.time_step, |sizes| sizes.min),
             bodies: model.bodies().iter().map(|b| b.name.clone()).collect(),
+            roles: self.body_roles(),
             collision_shapes: self.system.geoms().iter().map(|g| g.name.clone()).collect(),
             shapes: self.drawing.clone(),
+            named_frames: self.all_named_frames(),
+            goals: Vec::new(),
+            curves: Vec::new(),
             coordinates: model.coordinate_names(),
             units: model.coordinate_units().into_iter().map(str::to_owned).collect(),
             dofs: if params.formulation.carries_velocity() {
@@ -284,6 +291,62 @@ impl Scene {
             frames: Vec::new(),
             finish: Finish::Done,
         }
+    }
+
+    /// What moves each body. Bodies that hang together are driven if a drive moves one of them; so are those of a model
+    /// with drives that do not float, for loops may tie them to the driven ones.
+    fn body_roles(&self) -> Vec<BodyRole> {
+        let model = self.system.model();
+        let n = model.n_bodies();
+        let mut roots = vec![0; n];
+        for body in 1..n {
+            let parent = model.body(body).parent;
+            let is_first = model.path(parent).is_empty();
+            roots[body] = if is_first { body } else { roots[parent] };
+        }
+        let name = |body: usize| model.body(body).name.split('/').next().unwrap_or_default();
+        let commanded = self.system.commanded();
+        let torques = self.torques().iter().map(|torque| torque.coordinate);
+        let told = torques.flat_map(|q| (1..n).filter(move |b| model.body(*b).q.contains(&q)));
+        let pulled = self.system.springs().map(|spring| spring.frame.body);
+        let driven: BTreeSet<usize> = commanded.iter().copied().chain(told).chain(pulled).collect();
+        let trees: BTreeSet<usize> = driven.iter().map(|body| roots[*body]).collect();
+        let models: BTreeSet<&str> = driven.iter().map(|body| name(*body)).collect();
+        let of = |body: usize| {
+            let floats = model.body(roots[body]).joint == JointKind::Free;
+            if model.path(body).is_empty() {
+                BodyRole::Fixed
+            } else if trees.contains(&roots[body]) || (models.contains(name(body)) && !floats) {
+                BodyRole::Driven
+            } else {
+                BodyRole::Free
+            }
+        };
+        (0..n).map(of).collect()
+    }
+
+    /// Frames of the model files; links without shapes that are fixed or end a chain, which are frames, too; and frames
+    /// that springs pull, if they are not those of links.
+    fn all_named_frames(&self) -> Vec<NamedFrame> {
+        let model = self.system.model();
+        let is_drawn: BTreeSet<usize> = self.drawing.iter().map(|shape| shape.body).collect();
+        let carries: BTreeSet<usize> = model.bodies().iter().map(|body| body.parent).collect();
+        let is_frame = |body: &usize| {
+            let stays = model.body(*body).joint == JointKind::Fixed;
+            !is_drawn.contains(body) && (stays || !carries.contains(body))
+        };
+        let links = (1..model.n_bodies()).filter(is_frame).map(|body| NamedFrame {
+            name: model.body(body).name.clone(),
+            body,
+            X_BF: Pose::IDENTITY,
+        });
+        let springs = self.system.springs().filter(|spring| spring.frame.X_BF != Pose::IDENTITY);
+        let springs = springs.map(|spring| NamedFrame {
+            name: spring.name.clone(),
+            body: spring.frame.body,
+            X_BF: spring.frame.X_BF,
+        });
+        self.named_frames.iter().cloned().chain(links).chain(springs).collect()
     }
 
     /// Commands of a recorded run as a joint trajectory, with the stiffness of the springs; of one model alone if it

@@ -20,7 +20,7 @@ use quasistep::{
 };
 use quasistep_formats::SceneError;
 use quasistep_math::{Vec3, shown};
-use quasistep_record::DrawnShape;
+use quasistep_record::{DrawnShape, NamedFrame};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,6 +45,8 @@ pub struct Scene {
     pub drawing: Vec<DrawnShape>,
     /// Sensors, in the order of their readings.
     pub sensors: Vec<Sensor>,
+    /// Named frames of its model files.
+    pub(crate) named_frames: Vec<NamedFrame>,
     /// Facts that the scene states about its own run.
     pub facts: Vec<Fact>,
     /// Control task, if the scene has one.
@@ -62,6 +64,8 @@ pub struct Scene {
     /// dynamic and how to change that. `None` if something moves, and the motion is quasi-static or
     /// set by the user.
     pub motion_told: Option<String>,
+    /// What drives do that nothing commands, for a scene around a model's file.
+    pub commands_told: Option<String>,
     pub(crate) source: Arc<SceneSource>,
     commands: Commands,
     wrenches: Vec<WrenchOverTime>,
@@ -150,7 +154,18 @@ impl Scene {
 
         let world = World::read(&map, dir, looks)?;
         let World {
-            system, q, v, told, motors, behind, mut sensors, extents, drawing, clouds, ..
+            system,
+            q,
+            v,
+            told,
+            motors,
+            behind,
+            mut sensors,
+            named_frames,
+            extents,
+            drawing,
+            clouds,
+            ..
         } = world;
         let World { mut warnings, notes, .. } = world;
         let usual = StepParams { max_overlap: system.usual_overlap(), ..StepParams::default() };
@@ -205,6 +220,7 @@ impl Scene {
             every,
             drawing,
             sensors,
+            named_frames,
             facts,
             control,
             plan,
@@ -212,6 +228,7 @@ impl Scene {
             warnings: in_lines(warnings),
             notes: in_lines(notes),
             motion_told: None,
+            commands_told: None,
             source: Arc::default(),
             commands,
             wrenches,

@@ -30,6 +30,8 @@ pub(crate) struct Piece {
     pub weight: Weight,
     /// Report on its file, if it is a point cloud.
     pub cloud: Option<CloudReport>,
+    /// True if it is from a file whose unit the scene takes for a metre.
+    pub unscaled: bool,
 }
 
 /// Source of a shape's mass, for a body with a density.
@@ -137,19 +139,24 @@ pub(crate) fn pieces(
             let file = keys.need("file")?;
             let (path, scale) = (dir.join(file.text()?), scale(&keys)?);
             let at_file = |e: SceneError| file.error(e.to_string());
+            let unscaled = keys.get("scale").is_none();
             let convex = shaping.convex(&path, scale, true, &at_file)?;
             notes.extend(convex.notes(&shaping, &file.place(), file.text()?));
             if shaping.has_parts() {
                 let mass = convex.mass_properties().map_err(|e| file.error(e))?;
-                return split(&map, &read_mesh(&keys, dir)?, convex.shapes().collect(), mass);
+                let mut parts =
+                    split(&map, &read_mesh(&keys, dir)?, convex.shapes().collect(), mass)?;
+                parts.iter_mut().for_each(|part| part.unscaled = unscaled);
+                return Ok(parts);
             }
-            convex.shapes().next().ok_or_else(|| file.error("no hull was made"))?
+            let hull = convex.shapes().next().ok_or_else(|| file.error("no hull was made"))?;
+            return Ok(vec![Piece { unscaled, ..piece(&map, hull)? }]);
         }
         "cloud" => {
             // common keys are read from the shape, the others from the cloud
-            let Piece { shape, drawn, weight, cloud, .. } = cloud_piece(value, dir)?;
+            let Piece { shape, drawn, weight, cloud, unscaled, .. } = cloud_piece(value, dir)?;
             let piece = piece(&map, shape)?;
-            return Ok(vec![Piece { drawn, weight, cloud, ..piece }]);
+            return Ok(vec![Piece { drawn, weight, cloud, unscaled, ..piece }]);
         }
         _ => {
             let points: Result<Vec<Vec3>, SceneError> =
@@ -177,6 +184,7 @@ fn piece(map: &Map<'_>, shape: Shape) -> Result<Piece, SceneError> {
         collides: flag("collision")?,
         visible: flag("visual")?,
         cloud: None,
+        unscaled: false,
     })
 }
 
@@ -193,6 +201,7 @@ pub(crate) fn cloud_piece(at: &At<'_>, dir: &Path) -> Result<Piece, SceneError> 
         collides: true,
         visible: true,
         weight: Weight::OfCloud(spread),
+        unscaled: report.scale == 1.0,
         cloud: Some(report),
     })
 }

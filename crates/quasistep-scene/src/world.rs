@@ -13,7 +13,7 @@ use crate::model_start::{self, FrameStart};
 use quasistep::{Constraint, Sensor, System, SystemDef};
 use quasistep_formats::SceneError;
 use quasistep_model::{Model, WORLD};
-use quasistep_record::DrawnShape;
+use quasistep_record::{DrawnShape, NamedFrame};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,6 +38,8 @@ pub(crate) struct World {
     frame_starts: Vec<FrameStart>,
     /// Sensors given by the model files.
     pub sensors: Vec<Sensor>,
+    /// Named frames given by the model files.
+    pub named_frames: Vec<NamedFrame>,
     /// Bounding boxes of bodies, which expressions of the scene may use.
     pub extents: Extents,
     pub drawing: Vec<DrawnShape>,
@@ -84,9 +86,11 @@ impl World {
         extents: Extents,
     ) -> Result<Self, SceneError> {
         let filled = assembly.filled_in_words();
+        let millimetres = assembly.millimetres_in_words();
         let Assembly { bodies, geoms, mut warnings, mut notes, mut constraints, mut pads, .. } =
             assembly;
         notes.extend(filled);
+        warnings.extend(millimetres);
         let models = map.need("models")?;
         adhesion::read(map.get("adhesion"), &bodies, &geoms, &mut pads)?;
         let (pads, shares) = pads.into_iter().unzip();
@@ -150,6 +154,7 @@ impl World {
             behind: Behind { shares, switches },
             frame_starts: assembly.frame_starts,
             sensors: assembly.sensors,
+            named_frames: assembly.named_frames,
             extents,
             drawing,
             clouds,

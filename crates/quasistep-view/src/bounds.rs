@@ -1,10 +1,9 @@
 //! View bounds for cameras: the moving bodies and those near them.
 #![allow(non_snake_case)] // frames in monogram notation
 
-use crate::drawn::GoalPose;
-use crate::receiver::{Role, roles};
+use crate::receiver::roles;
 use quasistep_math::{Pose, Vec3};
-use quasistep_record::{DrawnGeometry, DrawnShape, Recording};
+use quasistep_record::{BodyRole, DrawnGeometry, DrawnShape, Recording};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
@@ -94,24 +93,22 @@ pub(crate) fn moving(r: &Recording) -> Vec<bool> {
 }
 
 /// For each body, true if its model has coordinates, so that it may move, even if it rests in this
-/// run.
+/// run. The scenery of a model file is left out.
 fn movable(r: &Recording) -> Vec<bool> {
     let models: BTreeSet<&str> =
         r.coordinates.iter().filter_map(|c| c.split_once('.')).map(|(model, _)| model).collect();
-    let of = |body: &String| body.split_once('/').is_some_and(|(model, _)| models.contains(model));
+    let of = |body: &String| {
+        let names = body.split_once('/');
+        names.is_some_and(|(model, link)| models.contains(model) && link != "world")
+    };
     r.bodies.iter().map(of).collect()
 }
 
 /// Box around all movable bodies over the whole run, and around fixed bodies near them.
 ///
 /// Half-spaces are ignored. A fixed body is included if it enlarges the picture by at most one
-/// half, so that a huge floor does not make the rest small.
+/// half, so that a huge floor does not make the rest small. Bodies at their goals are included.
 pub fn bounds(r: &Recording) -> Bounds {
-    bounds_with_goals(r, &[])
-}
-
-/// As [`bounds`], around bodies at their goals, too.
-pub(crate) fn bounds_with_goals(r: &Recording, goals: &[GoalPose]) -> Bounds {
     let (moves, movable) = (moving(r), movable(r));
     let mut seen = Extent::EMPTY;
     for shape in r.shapes.iter().filter(|s| moves[s.body] || movable[s.body]) {
@@ -120,7 +117,7 @@ pub(crate) fn bounds_with_goals(r: &Recording, goals: &[GoalPose]) -> Bounds {
             seen = seen.union(extent(&shape, &frame.X_WB[shape.body]));
         }
     }
-    for goal in goals {
+    for goal in &r.goals {
         for shape in r.shapes.iter().filter(|s| s.body == goal.body) {
             seen = seen.union(extent(shape, &goal.X_WB));
         }
@@ -145,24 +142,24 @@ pub(crate) fn bounds_with_goals(r: &Recording, goals: &[GoalPose]) -> Bounds {
 }
 
 /// Box around the bodies that act, over the whole run: free ones that move or that a driven body
-/// touches, these driven bodies, and goals; then around all that [`bounds`] is around, body by body,
-/// as long as the picture does not grow to more than half as much again.
-pub(crate) fn bounds_of_action(r: &Recording, goals: &[GoalPose]) -> Bounds {
-    /// Most growth for bodies that do not act.
-    const GROWTH: f64 = 1.5;
+/// touches, the driven bodies that touch them, and goals; then around all that [`bounds`] is around, body by body,
+/// as long as the picture does not grow to more than half as much again, for robots to two and a half times as much.
+pub(crate) fn bounds_of_action(r: &Recording) -> Bounds {
+    /// Most growth for bodies that do not act, and for those that are driven.
+    const GROWTH: [f64; 2] = [1.5, 2.5];
     let (moves, roles) = (moving(r), roles(r));
     let mut acts: Vec<bool> =
-        roles.iter().zip(&moves).map(|(role, moves)| *role == Role::Free && *moves).collect();
+        roles.iter().zip(&moves).map(|(role, moves)| *role == BodyRole::Free && *moves).collect();
     for c in r.frames.iter().flat_map(|f| &f.contacts).filter(|c| c.normal_force > 0.0) {
         for (own, other) in [(c.a, c.b), (c.b, c.a)] {
-            acts[own] |= roles[own] == Role::Free && roles[other] == Role::Driven;
-            acts[own] |= roles[own] == Role::Driven && roles[other] != Role::Fixed;
+            acts[own] |= roles[own] == BodyRole::Free && roles[other] == BodyRole::Driven;
+            acts[own] |= roles[own] == BodyRole::Driven && roles[other] == BodyRole::Free;
         }
     }
-    for goal in goals {
+    for goal in &r.goals {
         acts[goal.body] = true;
     }
-    let all = bounds_with_goals(r, goals);
+    let all = bounds(r);
     if !acts.contains(&true) {
         return all;
     }
@@ -173,19 +170,20 @@ pub(crate) fn bounds_of_action(r: &Recording, goals: &[GoalPose]) -> Bounds {
         for frame in r.frames.iter().take(if moves[shape.body] { usize::MAX } else { 1 }) {
             *part = part.union(extent(&shape, &frame.X_WB[shape.body]));
         }
-        for goal in goals.iter().filter(|goal| goal.body == shape.body) {
+        for goal in r.goals.iter().filter(|goal| goal.body == shape.body) {
             *part = part.union(extent(&shape, &goal.X_WB));
         }
     }
     let own = |body: usize| parts[body];
     let core = (0..acts.len()).filter(|b| acts[*b]).map(own).fold(Extent::EMPTY, Extent::union);
-    let mut others: Vec<Extent> =
-        (1..acts.len()).filter(|b| !acts[*b]).map(own).filter(|e| !e.is_empty()).collect();
-    others.sort_by(|a, b| a.union(core).diagonal().total_cmp(&b.union(core).diagonal()));
+    let others = (1..acts.len()).filter(|b| !acts[*b]).map(|b| (own(b), roles[b]));
+    let mut others: Vec<(Extent, BodyRole)> = others.filter(|(e, _)| !e.is_empty()).collect();
+    others.sort_by(|(a, _), (b, _)| a.union(core).diagonal().total_cmp(&b.union(core).diagonal()));
     let mut seen = core;
-    for other in others {
+    for (other, role) in others {
         let both = seen.union(other);
-        if both.diagonal() <= GROWTH * core.diagonal() {
+        let most = GROWTH[usize::from(role == BodyRole::Driven)];
+        if both.diagonal() <= most * core.diagonal() {
             seen = both;
         }
     }

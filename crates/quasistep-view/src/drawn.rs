@@ -8,41 +8,6 @@ use quasistep_record::{DrawnGeometry, DrawnShape, Paint, Recording};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A pose that a body is to have. The page draws the body there, translucent, and the way of the
-/// body's origin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GoalPose {
-    /// Index of the body.
-    pub body: usize,
-    /// The pose, in W.
-    pub X_WB: Pose,
-}
-
-/// A quantity in time that a page plots besides those of the recording.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
-    /// Heading of its plot, with the unit. Curves of one heading share a plot.
-    pub title: String,
-    /// Name of the quantity.
-    pub name: String,
-    /// Times, ascending, in s. A value holds until the next time.
-    pub times: Vec<f64>,
-    /// Values, as many as times.
-    pub values: Vec<f64>,
-    /// What is drawn dashed beside it, in a word of its heading, such as `goals`; and its values, as
-    /// many as times.
-    pub beside: Option<(String, Vec<f64>)>,
-}
-
-/// What somebody wanted of a run: shown with the run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Intent {
-    /// Bodies at their goals.
-    pub goals: Vec<GoalPose>,
-    /// How far it was on its way: costs, errors, positions beside goals.
-    pub curves: Vec<Curve>,
-}
-
 /// Drawn shapes of a page, and notes about what was left out.
 pub struct Drawn {
     pub shapes: Vec<Value>,

@@ -36,6 +36,12 @@ pub enum ViewError {
         /// Height requested, in px.
         height: u32,
     },
+    /// The file of a moving picture has another ending.
+    #[error("{}: the file must end in .gif; the button `Video` of a page saves WebM", file.display())]
+    VideoName {
+        /// The file.
+        file: PathBuf,
+    },
     /// An MCAP file cannot be read.
     #[error("{}: {problem}", file.display())]
     Mcap {

@@ -2,11 +2,10 @@
 #![allow(non_snake_case)] // frames in monogram notation
 
 use crate::bounds::{Bounds, bounds_of_action};
-use crate::drawn::GoalPose;
 use crate::ray::{Ray, Solid};
-use crate::receiver::{Role, roles};
+use crate::receiver::roles;
 use quasistep_math::Vec3;
-use quasistep_record::{DrawnShape, Frame, Recording, ShapeRole};
+use quasistep_record::{BodyRole, DrawnShape, Frame, Recording, ShapeRole};
 use std::collections::BTreeMap;
 
 /// The view from which a page shows a run at first.
@@ -37,11 +36,7 @@ const MOST_TESTS: usize = 100_000_000;
 /// most places where bodies press on one another, from the start to the end, and the motion from
 /// its side. Equal ones are decided by how near they are to the front, right and above.
 pub fn first_view(r: &Recording) -> FirstView {
-    first_view_with_goals(r, &[])
-}
-
-pub(crate) fn first_view_with_goals(r: &Recording, goals: &[GoalPose]) -> FirstView {
-    let bounds = bounds_of_action(r, goals);
+    let bounds = bounds_of_action(r);
     let usual = USUAL.try_normalize().unwrap_or(Vec3::Z);
     let watch = Watch::new(r, bounds);
     let turns = (0..AROUND).map(|k| k as f64 * std::f64::consts::TAU / AROUND as f64);
@@ -96,7 +91,7 @@ struct Pressing {
 /// What the choice looks at.
 struct Watch<'a> {
     r: &'a Recording,
-    roles: Vec<Role>,
+    roles: Vec<BodyRole>,
     solids: Vec<Solid>,
     bounds: Bounds,
     /// Least force that counts, in N.
@@ -143,7 +138,7 @@ impl<'a> Watch<'a> {
         let frame = self.r.frames.first()?;
         let mut places: BTreeMap<usize, Vec<Vec3>> = BTreeMap::new();
         let drawn = self.r.shapes.iter().filter(|shape| shape.role != ShapeRole::Visual);
-        for shape in drawn.filter(|shape| self.roles[shape.body] == Role::Driven) {
+        for shape in drawn.filter(|shape| self.roles[shape.body] == BodyRole::Driven) {
             let place = frame.X_WB[shape.body].transform_point(shape.X_BG.translation);
             places.entry(shape.body).or_default().push(place);
         }
@@ -165,7 +160,7 @@ impl<'a> Watch<'a> {
         let is_held = |&(a, b): &(usize, usize)| {
             let mut both = [self.roles[a], self.roles[b]];
             both.sort_unstable();
-            both == [Role::Driven, Role::Free]
+            both == [BodyRole::Driven, BodyRole::Free]
         };
         if pairs.keys().any(is_held) {
             pairs.retain(|pair, _| is_held(pair));
@@ -242,7 +237,7 @@ impl<'a> Watch<'a> {
 
     /// Share of the motion of free bodies that runs across the line of sight, from 0 to 1.
     fn sideways(&self, direction: Vec3) -> f64 {
-        let free = self.paths.iter().zip(&self.roles).filter(|(_, role)| **role == Role::Free);
+        let free = self.paths.iter().zip(&self.roles).filter(|(_, role)| **role == BodyRole::Free);
         let (mut across, mut all) = (0.0, 0.0);
         for (path, _) in free {
             all += path.norm();

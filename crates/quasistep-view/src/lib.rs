@@ -31,12 +31,11 @@ mod receiver;
 mod still;
 
 pub use bounds::{Bounds, bounds};
-pub use drawn::{Curve, GoalPose, Intent};
 pub use error::ViewError;
 pub use first_view::{FirstView, first_view};
 pub use foxglove::{convert_to_mcap, write_mcap};
 pub use live::{live_frame, live_page};
 pub use mcap_reader::{McapMotion, PoseSeries, Series, read_mcap};
-pub use page::{MOST_BYTES, Page, has_page, page, write_page, write_page_with};
+pub use page::{MOST_BYTES, Page, has_page, page, write_page};
 pub use plots::write_plots;
 pub use still::{Camera, StillOptions, Video, still, still_pixels, strips, write_gif};

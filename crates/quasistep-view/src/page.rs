@@ -2,16 +2,16 @@
 #![allow(non_snake_case)] // frames in monogram notation
 
 use crate::ViewError;
-use crate::bounds::{Bounds, bounds_with_goals, moving};
-use crate::drawn::{Curve, Drawn, GoalPose, Intent, pose};
-use crate::first_view::first_view_with_goals;
+use crate::bounds::{Bounds, bounds, moving};
+use crate::drawn::{Drawn, pose};
+use crate::first_view::first_view;
 use crate::receiver::{Receivers, roles};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quasistep_math::{Pose, Vec3};
 use quasistep_record::{
-    Contact, Digits, Finish, ForceUniqueness, Frame, Mode, MotionUniqueness, Packer, Recording,
-    compress, write_whole,
+    Contact, Curve, Digits, Finish, ForceUniqueness, Frame, GoalPose, Mode, MotionUniqueness,
+    NamedFrame, Packer, Recording, compress, write_whole,
 };
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -61,25 +61,7 @@ pub struct Page {
 /// [`ViewError::NoBundle`] if this build has no viewer; [`ViewError::Recording`] if the recording
 /// is inconsistent; [`ViewError::Io`] if the file cannot be written.
 pub fn write_page(recording: &Recording, path: &Path) -> Result<Vec<String>, ViewError> {
-    write_page_with(recording, &Intent::default(), path)
-}
-
-/// As [`write_page`], with bodies at their goals, translucent, the ways of their origins, and curves
-/// that tell how the run came nearer to what was wanted.
-///
-/// # Errors
-///
-/// As for [`write_page`].
-///
-/// # Panics
-///
-/// If a body does not exist.
-pub fn write_page_with(
-    recording: &Recording,
-    intent: &Intent,
-    path: &Path,
-) -> Result<Vec<String>, ViewError> {
-    let page = page_with(recording, intent)?;
+    let page = page(recording)?;
     write_whole(path, |out| out.write_all(page.html.as_bytes()))
         .map_err(|e| ViewError::io(path, e))?;
     Ok(page.left_out)
@@ -91,10 +73,6 @@ pub fn write_page_with(
 ///
 /// As for [`write_page`], except file errors.
 pub fn page(recording: &Recording) -> Result<Page, ViewError> {
-    page_with(recording, &Intent::default())
-}
-
-fn page_with(recording: &Recording, intent: &Intent) -> Result<Page, ViewError> {
     if !has_page() {
         return Err(ViewError::NoBundle(PROBLEM));
     }
@@ -107,7 +85,7 @@ fn page_with(recording: &Recording, intent: &Intent) -> Result<Page, ViewError> 
         left_out.push(format!("the page shows every {} step", ordinal(every)));
     }
     let notes: Vec<String> = float_note(recording).into_iter().chain(left_out.clone()).collect();
-    let data = data(recording, (&drawn, intent), &frames, &notes.join("; "));
+    let data = data(recording, &drawn, &frames, &notes.join("; "));
     let html = html(recording, &data, &[]);
     Ok(Page { html, left_out })
 }
@@ -125,7 +103,7 @@ pub(crate) fn live_page_with(
     let drawn = Drawn::within(head, MOST_BYTES_LIVE);
     let moving: Vec<usize> = (0..head.bodies.len()).collect();
     let frames = frames(head, 1, &moving)?;
-    let mut data = data(head, (&drawn, &Intent::default()), &frames, &drawn.left_out.join("; "));
+    let mut data = data(head, &drawn, &frames, &drawn.left_out.join("; "));
     data["moving"] = json!(moving);
     data["live"] = live.clone();
     Ok(html(head, &data, sockets))
@@ -171,10 +149,9 @@ fn float_note(r: &Recording) -> Option<String> {
 }
 
 /// The data of the recording for the page: names as JSON, numbers as base64. `notes` are shown in the page's header.
-fn data(r: &Recording, (drawn, intent): (&Drawn, &Intent), frames: &Value, notes: &str) -> Value {
-    let goals = &intent.goals;
-    let fit = bounds_with_goals(r, goals);
-    let first = first_view_with_goals(r, goals);
+fn data(r: &Recording, drawn: &Drawn, frames: &Value, notes: &str) -> Value {
+    let fit = bounds(r);
+    let first = first_view(r);
     let still = |b: usize| r.frames.first().map_or(Pose::IDENTITY, |f| f.X_WB[b]);
     let start: Vec<[f64; 7]> = (0..r.bodies.len()).map(|b| pose(&still(b))).collect();
     let finish = match &r.finish {
@@ -192,13 +169,17 @@ fn data(r: &Recording, (drawn, intent): (&Drawn, &Intent), frames: &Value, notes
         "shapes": drawn.shapes, "pool": drawn.pool.list,
         "moving": moving_bodies(r), "start": start, "frames": frames,
     });
-    if !goals.is_empty() {
-        let of = |goal: &GoalPose| json!({ "body": goal.body, "pose": pose(&goal.X_WB) });
-        data["goals"] = goals.iter().map(of).collect();
+    if !r.named_frames.is_empty() {
+        let of = |f: &NamedFrame| json!({ "name": f.name, "body": f.body, "pose": pose(&f.X_BF) });
+        data["namedFrames"] = r.named_frames.iter().map(of).collect();
     }
-    if !intent.curves.is_empty() {
+    if !r.goals.is_empty() {
+        let of = |goal: &GoalPose| json!({ "body": goal.body, "pose": pose(&goal.X_WB) });
+        data["goals"] = r.goals.iter().map(of).collect();
+    }
+    if !r.curves.is_empty() {
         let of = |c: &Curve| json!({ "title": c.title, "name": c.name, "t": c.times, "values": c.values, "beside": c.beside });
-        data["curves"] = intent.curves.iter().map(of).collect();
+        data["curves"] = r.curves.iter().map(of).collect();
     }
     if !r.sensors.is_empty() {
         data["sensors"] = json!(r.sensors);

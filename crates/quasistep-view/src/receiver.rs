@@ -1,29 +1,21 @@
 //! The body of each contact on which pictures show the force.
 
-use quasistep_record::{Contact, Recording};
+use quasistep_record::{BodyRole, Contact, Recording};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What moves a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Role {
-    /// Nothing: its model has no coordinates.
-    Fixed,
-    /// Drives: its model has commands.
-    Driven,
-    /// What touches it.
-    Free,
-}
-
-/// Role of each body. A model with a command drives all of its bodies.
-pub(crate) fn roles(r: &Recording) -> Vec<Role> {
+/// Role of each body. Where a recording does not say, a model with a command drives all of its bodies.
+pub(crate) fn roles(r: &Recording) -> Vec<BodyRole> {
+    if !r.roles.is_empty() {
+        return r.roles.clone();
+    }
     let models = |names: &[String]| -> BTreeSet<String> {
         names.iter().filter_map(|c| Some(c.split_once('.')?.0.to_owned())).collect()
     };
     let (movable, driven) = (models(&r.coordinates), models(&r.commands));
     let of = |body: &String| match body.split_once('/') {
-        Some((model, _)) if driven.contains(model) => Role::Driven,
-        Some((model, _)) if movable.contains(model) => Role::Free,
-        _ => Role::Fixed,
+        Some((model, _)) if driven.contains(model) => BodyRole::Driven,
+        Some((model, _)) if movable.contains(model) => BodyRole::Free,
+        _ => BodyRole::Fixed,
     };
     r.bodies.iter().map(of).collect()
 }

@@ -64,6 +64,14 @@ fn the_short_loop_is_the_reference_row_by_row() {
     let summary: serde_json::Value = serde_json::from_str(&out.read("summary.json")).unwrap();
     assert_eq!((&summary["proven"], &summary["finished"]), (&100.into(), &true.into()));
     assert!(summary["columns_of_mpc_csv"]["c2"].as_str().unwrap().contains("floor/floor"));
+    // the robot is drawn at its goal
+    let recording = quasistep_record::Recording::read(&out.0.join("recording.qsr")).unwrap();
+    let goals = recording.goals.iter().map(|goal| {
+        let p = goal.X_WB.translation;
+        (recording.bodies[goal.body].as_str(), p.x, p.y)
+    });
+    assert_eq!(goals.collect::<Vec<_>>(), [("robot/robot", 3.0, -5.0)]);
+    assert_eq!(recording.curves[0].name, "cost");
     // the frames of the recording are the states, one by one
     let states = Table::parse(&out.read("states.csv"));
     assert_eq!(states.rows.len(), 101);

@@ -17,6 +17,11 @@ fn a_plan_is_found_checked_and_refused_where_it_does_not_hold() {
     {
         assert!(out.0.join(file).metadata().unwrap().len() > 100, "{file}");
     }
+    // a page that is written anew shows the goals and the distance to them, too
+    let page = out.read("view.html");
+    assert!(page.contains("\"goals\":[") && page.contains("Distance to the goal, in tolerances"));
+    ends(&quasistep(&["view", out.text()]), 0);
+    assert!(out.read("view.html") == page, "the viewed page is another one");
     let text = out.read("plan.json");
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["solved"], true);

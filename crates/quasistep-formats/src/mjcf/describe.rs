@@ -8,8 +8,10 @@ use super::read::Read;
 use super::tendon::Tendon;
 use super::told::{Told, WITH_DRIVES};
 use super::tree::{Element, Place};
-use super::world::{Body, World};
-use crate::description::{Constraint, Description, Drive, Drives, Joint, Link, Pad, Part, Tree};
+use super::world::{Body, Site, World};
+use crate::description::{
+    Constraint, Description, Drive, Drives, Joint, Link, NamedFrame, Pad, Part, Tree,
+};
 use crate::error::SceneError;
 use quasistep_math::{Pose, Quat, Vec3};
 use quasistep_model::JointKind;
@@ -137,6 +139,12 @@ impl<'w, 'a> Builder<'w, 'a> {
     pub fn finish(mut self, actuators: &[Actuator]) -> Result<Description, SceneError> {
         self.out.drives = Some(self.drives(actuators));
         self.options()?;
+        let frame = |(name, site): (&String, &Site)| NamedFrame {
+            name: name.clone(),
+            link: self.link_of[site.body],
+            pose: site.X_BS,
+        };
+        self.out.frames = self.world.sites.iter().map(frame).collect();
         let Self { world, mut out, .. } = self;
         let root = &world.bodies[0].place;
         out.tree = Tree::new(out.links.len(), &out.joints).map_err(|link| {
@@ -268,12 +276,12 @@ impl<'w, 'a> Builder<'w, 'a> {
             let Some(geometry) = &geom.geometry else { continue };
             let part = Part {
                 name: geom.name.clone(),
-                color: Some(geom.color),
+                color: geom.color,
                 friction: geom.friction,
                 masks: Some(geom.masks),
                 ..Part::new(geom.X_BG, geometry.clone())
             };
-            if geom.drawn && geom.color[3] > 0.0 {
+            if geom.drawn && geom.color.is_none_or(|[.., alpha]| alpha > 0.0) {
                 link.visuals.push(part.clone());
             }
             if geom.touches {

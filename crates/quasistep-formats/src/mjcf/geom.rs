@@ -38,7 +38,8 @@ pub(super) struct Geom {
     pub X_BG: Pose,
     pub masks: Masks,
     pub friction: Friction,
-    pub color: [f32; 4],
+    /// `None` where the file gives none.
+    pub color: Option<[f32; 4]>,
     pub drawn: bool,
     /// True if it may collide with anything.
     pub touches: bool,
@@ -283,13 +284,22 @@ pub(super) fn friction_of(
     }
 }
 
-fn color(at: &Read<'_>, spec: &Spec, name: &str, told: &mut Told) -> Result<[f32; 4], SceneError> {
+/// Colour of a geom; `None` for the grey that MuJoCo takes where the file gives none.
+fn color(
+    at: &Read<'_>,
+    spec: &Spec,
+    name: &str,
+    told: &mut Told,
+) -> Result<Option<[f32; 4]>, SceneError> {
     let own = at.partly("rgba", GREY)?;
-    if let Some(material) = at.attribute("material").filter(|m| own == GREY && !m.is_empty()) {
+    if own != GREY {
+        return Ok(Some(own.map(|c| c.clamp(0.0, 1.0) as f32)));
+    }
+    if let Some(material) = at.attribute("material").filter(|m| !m.is_empty()) {
         if let Some(color) = spec.materials.get(material) {
-            return Ok(*color);
+            return Ok(Some(*color));
         }
         told.group(NO_MATERIAL, &at.own.place, name);
     }
-    Ok(own.map(|c| c.clamp(0.0, 1.0) as f32))
+    Ok(None)
 }

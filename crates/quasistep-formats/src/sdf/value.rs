@@ -1,13 +1,12 @@
 //! Values of SDFormat elements: numbers, words and poses. Reserved names.
 
 use crate::error::SceneError;
+pub(super) use crate::mechanism::MODEL_FRAME;
 use crate::xml::Xml;
 use quasistep_math::{Pose, Quat, Vec3};
 
 /// Prefix of Drake's elements.
 pub(super) const DRAKE: &str = "drake";
-/// Name of a model's own frame inside the model.
-pub(super) const MODEL_FRAME: &str = "__model__";
 /// Name of the world.
 pub(super) const WORLD: &str = "world";
 /// Separator of scoped names.

@@ -3,6 +3,7 @@
 use crate::common::{assert_same, link, pose, read_files};
 use quasistep_formats::SceneError;
 use quasistep_formats::description::Description;
+use quasistep_math::Vec3;
 use quasistep_model::JointKind;
 use std::f64::consts::FRAC_PI_2;
 
@@ -12,6 +13,10 @@ const ARM: &str = "<sdf version='1.9'><model name='arm'><pose>5 5 5 0 0 0</pose>
     </model></sdf>";
 const BALL: &str = "<robot name='ball'><link name='ball'><inertial><mass value='1'/>
     <inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link></robot>";
+
+fn close(p: Vec3, want: [f64; 3]) {
+    assert!((p - Vec3::from(want)).norm() < 1e-12, "{p:?} is not {want:?}");
+}
 
 fn directives(text: &str, more: &[(&str, &str)]) -> Result<Description, SceneError> {
     let mut files =
@@ -55,6 +60,15 @@ fn models_are_welded_in_namespaces() {
     assert_same(pose(&read, "ball::ball", &[]), [0.0, 1.0, 1.6], [0.0, 0.0, FRAC_PI_2]);
     assert_eq!(read.never_touch.len(), 2, "one pair in each namespace");
     assert!(read.joints.iter().any(|joint| joint.name == "left::arm::j"));
+    // frames of both kinds of files, without the names of links and models
+    let frames: Vec<&str> = read.frames.iter().map(|frame| frame.name.as_str()).collect();
+    let each = ["arm::grip", "arm::tip", "left::arm::grip", "left::arm::tip", "table"];
+    assert_eq!(frames, each);
+    let [grip, .., table] = &read.frames[..] else { panic!("{frames:?}") };
+    assert_eq!(read.links[grip.link.unwrap()].name, "arm::hand");
+    close(grip.pose.translation, [0.0, 0.0, 0.6]);
+    assert_eq!(table.link, None);
+    close(table.pose.translation, [0.0, 2.0, 0.0]);
 }
 
 /// Joints start at `default_joint_positions`, free bodies at `default_free_body_pose`.

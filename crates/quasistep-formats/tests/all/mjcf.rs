@@ -446,6 +446,21 @@ fn filters_are_those_of_mujoco() {
     assert!(matches!(link(&d, "world").collisions[0].geometry, Geometry::HalfSpace));
 }
 
+/// Sites are named frames on their bodies; nameless ones are not.
+#[test]
+fn sites_are_named_frames() {
+    let d = model(
+        "<worldbody><site name='home' pos='1 2 3'/><site/><body name='a'><freejoint/><geom size='1'/>
+         <frame pos='0 0 1'><site name='tip' pos='0 0 1' euler='0 0 90'/></frame></body></worldbody>",
+    );
+    let [home, tip] = &d.frames[..] else { panic!("{:?}", d.frames) };
+    assert_eq!((home.name.as_str(), home.link), ("home", None));
+    close(home.pose.translation, Vec3::new(1.0, 2.0, 3.0));
+    assert_eq!((tip.name.as_str(), tip.link), ("tip", Some(0)));
+    close(tip.pose.translation, Vec3::new(0.0, 0.0, 2.0));
+    close(tip.pose.rotation.rotate(Vec3::X), Vec3::Y);
+}
+
 /// A keyframe sets the start; in `qpos` of a free joint the position precedes the quaternion.
 #[test]
 fn keyframes_are_starts() {

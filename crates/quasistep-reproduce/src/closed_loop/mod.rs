@@ -17,9 +17,10 @@ use quasistep_control::{
     Bounds, ClosedLoop, Cost, Dynamics, Hardness, Limits, LoopError, LoopStep, MpcSettings,
     Outlook, Search, Task,
 };
-use quasistep_record::Finish;
+use quasistep_record::{Finish, GoalPose};
 use quasistep_scene::{ControlModel, ControlSection, Scene};
 use results::Slots;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// The control task that a section describes.
@@ -170,7 +171,23 @@ pub fn run(
     let geoms = scene.system.geoms();
     let body = |geom: usize| scene.system.model().body(geoms[geom].body).name.clone();
     run.contacts = run.slots.pairs().map(|(a, b)| [body(a), body(b)]).collect();
+    run.recording.curves = run.curves();
+    run.recording.goals = goal_poses(scene, &run);
     Ok(run)
+}
+
+/// Poses at the goal of the drawn bodies that it is about.
+fn goal_poses(scene: &Scene, run: &LoopRun) -> Vec<GoalPose> {
+    let model = scene.system.model();
+    // the state begins with the positions
+    let positions = run.goal.iter().zip(&run.weighed).zip(&scene.start.q);
+    let q: Vec<f64> = positions.map(|((goal, told), q)| if *told { *goal } else { *q }).collect();
+    let mut kin = model.create_kinematics();
+    model.kinematics(&q, &mut kin);
+    let is_told = |index: &u32| run.weighed[kin.columns[*index as usize].dof as usize];
+    let drawn: BTreeSet<usize> = scene.drawing.iter().map(|shape| shape.body).collect();
+    let bodies = drawn.into_iter().filter(|body| model.path(*body).iter().any(is_told));
+    bodies.map(|body| GoalPose { body, X_WB: kin.X_WB[body] }).collect()
 }
 
 fn diagonal(values: &[f64]) -> Vec<f64> {

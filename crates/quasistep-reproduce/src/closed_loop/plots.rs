@@ -1,8 +1,8 @@
 //! Plots of a closed loop, as in MpcNote Figures 2 to 4.
 
 use super::results::LoopRun;
+use quasistep_record::Curve;
 use quasistep_view::plot::{Axis, Figure, Line, Marker, PALETTE, Panel, Series};
-use quasistep_view::{Curve, Intent};
 
 /// Largest number of curves in a panel; more would not be readable.
 const PER_PANEL: usize = 10;
@@ -49,8 +49,8 @@ impl LoopRun {
         ]
     }
 
-    /// What the page shows of the task: cost and bound of each plan, and positions beside goals.
-    pub fn intent(&self) -> Intent {
+    /// Cost and bound of each plan, and positions beside goals.
+    pub(super) fn curves(&self) -> Vec<Curve> {
         let times: Vec<f64> = self.k().iter().map(|k| k * self.time_step).collect();
         let curve =
             |title: &str, name: &str, values: Vec<f64>, dashed: &str, beside: Vec<f64>| Curve {
@@ -71,7 +71,7 @@ impl LoopRun {
             let goal = (0..times.len()).map(|k| self.trajectory[k.min(last)][i]).collect();
             curves.push(curve(&format!("Goals ({unit})"), dof, values, "goals", goal));
         }
-        Intent { goals: Vec::new(), curves }
+        curves
     }
 
     /// Normal and friction impulses of the contacts that carry one in some step: MpcNote Figures 2

@@ -29,6 +29,34 @@ impl Drop for Folder {
     }
 }
 
+/// A mesh of 180 by 120 by 60, with no `scale` beside a small box, seems to be in millimetres; with its scale, or beside a
+/// body of its size, it does not.
+#[test]
+fn a_mesh_in_millimetres_is_told() {
+    let folder = Folder::new("millimetres");
+    let mut corners = Obj::default();
+    for k in 0..8 {
+        let at = |bit: usize, size: f64| if k >> bit & 1 == 1 { size } else { 0.0 };
+        corners.vertex([at(0, 180.0), at(1, 120.0), at(2, 60.0)]);
+    }
+    for face in [[1, 3, 4, 2], [5, 6, 8, 7], [1, 2, 6, 5], [3, 7, 8, 4], [1, 5, 7, 3], [2, 4, 8, 6]]
+    {
+        corners.face(&face);
+    }
+    let warnings = |mesh: &str, edge: f64| {
+        let beside = format!(
+            "mass: 1, shape: {{box: {{size: [{edge}, {edge}, {edge}]}}}}, pose: {{xyz: [0, 0, 500]}}"
+        );
+        let body = format!("mass: 1\n    shape: {{mesh: {{{mesh}}}}}\n  other: {{{beside}}}");
+        folder.scene(&corners.0, &body).unwrap().warnings.join("\n")
+    };
+    let told = "`part/part` is 180 m large; if its file is in millimetres, `scale: 0.001` makes it 0.180 m";
+    assert_eq!(warnings("file: part.obj", 0.2), told);
+    assert_eq!(warnings("file: part.obj, parts: split", 0.2), told);
+    assert_eq!(warnings("file: part.obj, scale: 0.001", 0.2), "");
+    assert_eq!(warnings("file: part.obj", 10.0), "");
+}
+
 /// An .obj file being written: text, and number of vertices.
 #[derive(Default)]
 struct Obj(String, usize);

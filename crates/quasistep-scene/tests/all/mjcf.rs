@@ -3,6 +3,7 @@
 use crate::common::{Folder, expect};
 use quasistep::{Motion, Role};
 use quasistep_model::JointKind;
+use quasistep_record::{BodyRole, ShapeRole};
 use quasistep_scene::{Scene, first_scene_of_model};
 use std::ops::ControlFlow;
 
@@ -187,6 +188,37 @@ fn a_pendulum_swings() {
     folder.file("m.xml", &format!("<mujoco>{PENDULUM}</mujoco>"));
     let own = Scene::parse(own, "scene.yml", "scene", &folder.0, &[]).unwrap();
     assert_eq!(own.params.formulation.motion, Motion::QuasiStatic);
+}
+
+/// In a file of several bodies, what floats is free, what drives move is driven and what stays is fixed. What has no colour
+/// in the file has one of its own. Drives without commands are told.
+#[test]
+fn a_robot_is_told_from_what_lies_beside_it() {
+    let text = "<worldbody><geom type='plane' size='1 1 1'/>
+        <body name='arm' pos='0 0 1'><joint name='j' axis='0 1 0'/><geom type='capsule' size='.03' fromto='0 0 0 .4 0 0'/>
+          <body name='flap' pos='.4 0 0'><joint axis='0 1 0'/><geom size='.03'/></body></body>
+        <body name='ball' pos='.3 -.2 .05'><freejoint/><geom size='.05'/></body>
+        <body name='red' pos='1 0 .05'><freejoint/><geom size='.05' rgba='1 0 0 1'/></body></worldbody>
+      <actuator><position joint='j' kp='100'/></actuator>";
+    let scene = alone("mjcf-beside", text, 0.01, &[]);
+    let recording = scene.empty_recording(&scene.params);
+    let role = |link: &str| {
+        let at = recording.bodies.iter().position(|body| body.ends_with(&format!("/{link}")));
+        recording.roles[at.unwrap_or_else(|| panic!("no {link}: {:?}", recording.bodies))]
+    };
+    assert_eq!(["arm", "flap"].map(role), [BodyRole::Driven; 2]);
+    assert_eq!(["ball", "red"].map(role), [BodyRole::Free; 2]);
+    assert_eq!((role("world"), recording.roles[0]), (BodyRole::Fixed, BodyRole::Fixed));
+    let looks = scene.drawing.iter().filter(|shape| shape.role == ShapeRole::Visual);
+    let colors: Vec<[f32; 4]> = looks.map(|shape| shape.color).collect();
+    assert_eq!(colors.len(), 5);
+    assert_eq!(colors[4], [1.0, 0.0, 0.0, 1.0]);
+    let bright = |color: &[f32; 4]| color[..3].iter().sum::<f32>() / 3.0 > 0.5;
+    assert!(colors[..4].iter().all(bright), "{colors:?}");
+    let told = scene.commands_told.unwrap();
+    assert!(told.starts_with("no commands: its drive holds where the file starts it"), "{told}");
+    let commands = ("commands", "[{joint: m.j, expr: 0.1*t}]");
+    assert_eq!(alone("mjcf-beside-told", text, 0.01, &[commands]).commands_told, None);
 }
 
 /// A motor with gear 10 and control 0.5 pushes the cart with 5 N; a torque command replaces it.

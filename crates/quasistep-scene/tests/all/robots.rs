@@ -49,6 +49,21 @@ const ARM: &str = r#"<robot name="arm">
   </joint>
 </robot>"#;
 
+/// Links without shapes that are fixed or end a chain are named frames of recordings, and so is a frame that a spring
+/// pulls at a place of its own.
+#[test]
+fn recordings_have_the_named_frames() {
+    let folder = Folder::new("frames");
+    let spring =
+        "{frame: upper, name: tool, at: {xyz: [0.4, 0, 0]}, stiffness: [1, 1, 1, 1, 1, 1]}";
+    let text = format!("models:\n  arm: {{urdf: r.urdf, cartesian_stiffness: [{spring}]}}\n");
+    let scene = folder.scene(ARM, &text).unwrap_or_else(|e| panic!("{e}"));
+    let recording = scene.empty_recording(&scene.params);
+    let frames: Vec<_> = recording.named_frames.iter().map(|f| (&f.name[..], f.body)).collect();
+    assert_eq!(frames, [("arm/base", 1), ("arm/plate", 3), ("arm/hand", 4), ("arm/tool", 2)]);
+    assert_eq!(recording.named_frames[3].X_BF.translation, Vec3::new(0.4, 0.0, 0.0));
+}
+
 #[test]
 fn a_star_drives_every_joint_that_can_be_driven() {
     let folder = Folder::new("star");

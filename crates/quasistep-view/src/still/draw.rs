@@ -13,6 +13,8 @@ use quasistep_record::{Contact, DrawnGeometry, DrawnShape, Mode, Recording, Shap
 const FINE: usize = 2;
 /// Size of the shadow map along each axis, in samples.
 const SHADOW: usize = 2048;
+/// Opacity of bodies at their goals.
+const GHOST: f64 = 0.35;
 
 /// A plane with its pose, grid and extent.
 struct Plane {
@@ -133,8 +135,20 @@ fn gather(whole: &Whole<'_>, k: usize) -> World {
         }
         world.solids.push((place(&triangles(&shape.geometry), &X_WG), color, alpha));
     }
+    for goal in &r.goals {
+        let own =
+            r.shapes.iter().filter(|s| s.body == goal.body && is_drawn(r, s, options.collision));
+        for shape in own {
+            let [red, green, blue, alpha] = shape.color.map(f64::from);
+            let color = linear(Vec3::new(red, green, blue));
+            let X_WG = goal.X_WB * shape.X_BG;
+            world.solids.push((place(&triangles(&shape.geometry), &X_WG), color, GHOST * alpha));
+        }
+    }
     if options.contacts {
-        for c in &frame.contacts {
+        // at the start, those of the first step
+        let step = r.frames.get(k.max(1)).unwrap_or(frame);
+        for c in &step.contacts {
             let sign = whole.receivers.sign(c);
             let spin = if whole.most_spin > 0.0 { sign * c.spin / whole.most_spin } else { 0.0 };
             push_contact(&mut world, r, k, c, sign * whole.scale, spin);

@@ -28,12 +28,29 @@ pub struct Video {
     pub speed: f64,
 }
 
+impl Video {
+    /// Size of a picture if nothing else is asked for, in px.
+    pub const SIZE: [u32; 2] = [640, 420];
+
+    /// Checks the name of a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::VideoName`] if it does not end in `.gif`.
+    pub fn check_name(file: &Path) -> Result<(), ViewError> {
+        if file.extension().is_some_and(|end| end.eq_ignore_ascii_case("gif")) {
+            return Ok(());
+        }
+        Err(ViewError::VideoName { file: file.to_owned() })
+    }
+}
+
 /// Writes a run as a GIF that repeats, in `size` px: 12.5 pictures a second, in real time if it
 /// lasts up to 30 s, and faster otherwise.
 ///
 /// # Errors
 ///
-/// As for [`still`](super::still()), and [`ViewError::Io`] if the file cannot be written.
+/// As for [`still`](super::still()) and [`Video::check_name`], and [`ViewError::Io`] if the file cannot be written.
 pub fn write_gif(
     recording: &Recording,
     camera: &Camera,
@@ -41,6 +58,7 @@ pub fn write_gif(
     options: &StillOptions,
     path: &Path,
 ) -> Result<Video, ViewError> {
+    Video::check_name(path)?;
     let Some(last) = recording.frames.len().checked_sub(1) else {
         return Err(ViewError::Frame { got: 0, n_frames: 0 });
     };

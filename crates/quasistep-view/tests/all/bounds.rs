@@ -2,7 +2,8 @@
 
 use crate::common::push;
 use quasistep_math::{Pose, Vec3};
-use quasistep_view::bounds;
+use quasistep_record::{BodyRole, Recording};
+use quasistep_view::{bounds, first_view};
 
 /// If nothing moves, bodies that could move are still inside the bounds.
 #[test]
@@ -16,6 +17,24 @@ fn bodies_that_rest_are_seen() {
         let inside = |k: usize| off.to_array()[k].abs() < seen.half.to_array()[k];
         assert!((0..3).all(inside), "{}: {off:?} from the middle, {seen:?}", shape.name);
     }
+}
+
+/// Where driven bodies touch one another alone, the first view holds all of them. Where they push a free body it keeps to
+/// these, and leaves out what is far away.
+#[test]
+fn the_view_of_a_robot_alone_is_the_whole_robot() {
+    let mut run = push();
+    run.coordinates.push("ball.y".into());
+    let far = Pose::from_translation(Vec3::new(0.0, -9.0, 0.0));
+    run.frames.iter_mut().for_each(|frame| frame.X_WB[3] = far);
+    let of = |ball: BodyRole, others: BodyRole| Recording {
+        roles: vec![BodyRole::Fixed, others, BodyRole::Driven, ball],
+        ..run.clone()
+    };
+    let robot = of(BodyRole::Driven, BodyRole::Driven);
+    assert_eq!(first_view(&robot).bounds, bounds(&robot));
+    let pushes = of(BodyRole::Driven, BodyRole::Free);
+    assert!(first_view(&pushes).bounds.radius < 0.5 * bounds(&pushes).radius);
 }
 
 /// A live page begins with a start alone. A finger that the usual view would hide behind a box is in sight.
@@ -40,7 +59,7 @@ fn the_view_of_a_start_shows_what_is_driven() {
         poses[1] = Pose::IDENTITY;
         poses[2] = Pose::from_translation(finger);
         poses[3] = Pose::from_translation(Vec3::new(0.0, -2.0, 0.0));
-        let view = quasistep_view::first_view(&recording);
+        let view = first_view(&recording);
         assert!(!hidden(view.direction, finger), "{finger:?}: {view:?}");
     }
     assert!(hidden(usual, Vec3::new(-0.25, 0.34, 0.0)), "the usual view does not show it");

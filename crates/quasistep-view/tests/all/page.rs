@@ -1,10 +1,11 @@
 //! The page in a real browser: it opens from disk, plays, and shows the box at its position.
 
 use crate::common::{N_FRAMES, Picture, Scratch, is_box_red, push, scan};
+use quasistep_math::Pose;
 use quasistep_record::{
-    ForceUniqueness, MotionUniqueness, RecordedSensor, SensorKind, SharedForce, Uniqueness,
+    Curve, ForceUniqueness, GoalPose, MotionUniqueness, NamedFrame, RecordedSensor, Recording,
+    SensorKind, SharedForce, Uniqueness,
 };
-use quasistep_view::{Curve, GoalPose, Intent};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -123,7 +124,7 @@ fn the_page_shows_the_box_where_it_is() {
 }
 
 /// A pressure array is a picture, darkest where most presses; a force-torque sensor is curves. At
-/// the start nothing is read.
+/// the start they are the first step's.
 #[test]
 fn the_page_shows_sensors() {
     let dir = Scratch::new("sensors");
@@ -153,7 +154,7 @@ fn the_page_shows_sensors() {
     {
         assert!(html.contains(words), "{words}");
     }
-    assert!(dom(&dir, &page, "t=0").contains("largest 0, of the run 40"));
+    assert!(dom(&dir, &page, "t=0").contains("largest 1, of the run 40"));
     let dark = |[r, g, b]: [u8; 3]| r < 60 && (90..125).contains(&g) && b > 160;
     let end = screenshot(&dir, &page, "t=4").find(dark);
     let start = screenshot(&dir, &page, "t=0").find(dark);
@@ -169,7 +170,7 @@ fn the_page_shows_goals_and_the_way_there() {
     let page = dir.file("view.html");
     let mut X_WB = push().frames[N_FRAMES - 1].X_WB[1];
     X_WB.translation.x += 0.5;
-    let goals = [GoalPose { body: 1, X_WB }];
+    let goals = vec![GoalPose { body: 1, X_WB }];
     // a cost that falls, and a position beside its goal
     let curve = |title: &str, name: &str, goal: Option<f64>| Curve {
         title: title.into(),
@@ -180,8 +181,8 @@ fn the_page_shows_goals_and_the_way_there() {
     };
     let curves =
         vec![curve("Cost of the plan", "cost", None), curve("Goals (m)", "box.x", Some(0.5))];
-    let intent = Intent { goals: goals.to_vec(), curves };
-    quasistep_view::write_page_with(&push(), &intent, &page).unwrap();
+    let wanted = Recording { goals, curves, ..push() };
+    quasistep_view::write_page(&wanted, &page).unwrap();
     let plots = dom(&dir, &page, "t=1.9&panel=1");
     for words in [
         "<summary>Cost of the plan</summary>",
@@ -207,6 +208,29 @@ fn the_page_shows_goals_and_the_way_there() {
     assert!(!dom(&dir, &page, "").contains("id=\"goals-row\" hidden"));
     quasistep_view::write_page(&push(), &page).unwrap();
     assert!(dom(&dir, &page, "").contains("id=\"goals-row\" hidden"));
+}
+
+/// A named frame of a body has axes and a name with the switch for frames, and moves with its body.
+#[test]
+fn the_page_shows_named_frames() {
+    let dir = Scratch::new("frames");
+    let page = dir.file("view.html");
+    let X_BF = Pose::from_xyz_rpy([0.0, 0.0, 0.4], [0.0; 3]);
+    let lid = NamedFrame { name: "box/<lid>".into(), body: 1, X_BF };
+    quasistep_view::write_page(&Recording { named_frames: vec![lid], ..push() }, &page).unwrap();
+    let label = ">box/&lt;lid&gt;</span>";
+    assert!(!dom(&dir, &page, "t=0").contains(label));
+    let place = |t: u32| {
+        let html = dom(&dir, &page, &format!("t={t}&frames=1"));
+        let before = html.split(label).next().filter(|before| before.len() < html.len());
+        before.and_then(|b| b.rsplit("<span").next()).expect("the frame has a name").to_owned()
+    };
+    assert_ne!(place(0), place(2));
+    let shot = || screenshot(&dir, &page, &format!("{BARE}&t=0&frames=1"));
+    let with = shot();
+    quasistep_view::write_page(&push(), &page).unwrap();
+    let (changed, _) = shot().changes(&with, 40);
+    assert!(changed > 50, "{changed} pixels of axes");
 }
 
 /// The page interpolates between frames: halfway in time, the box is halfway.

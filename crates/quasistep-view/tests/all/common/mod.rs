@@ -74,8 +74,12 @@ pub fn push() -> Recording {
         title: "A finger pushes a box </script><b>&".into(),
         time_step: h,
         bodies: names(&["world", "box/body", "finger/tip", "ball/body"]),
+        roles: vec![],
         collision_shapes: names(&["world/floor", "box/body/0"]),
         shapes,
+        named_frames: vec![],
+        goals: vec![],
+        curves: vec![],
         coordinates: names(&[
             "finger.slide",
             "box.qw",
