@@ -77,6 +77,8 @@ pub(crate) struct Assembly {
     pub held: bool,
     /// World pose of each body at the start.
     X_WB: Vec<Pose>,
+    /// For each body, true if fixed joints hold it to the world.
+    still: Vec<bool>,
     /// Notes about how files were processed, one sentence each.
     pub notes: Vec<String>,
     /// Bodies whose hulls fill holes or hollows of their meshes, and the hull's volume as a multiple of
@@ -193,6 +195,7 @@ impl Assembly {
             pads: Vec::new(),
             held: false,
             X_WB: vec![Pose::IDENTITY],
+            still: vec![true],
             notes: Vec::new(),
             filled: Vec::new(),
             sizes: Default::default(),
@@ -303,6 +306,7 @@ impl Assembly {
         }
         let X_WP = self.X_WB[new.parent];
         let q = q.filter(|_| !new.surface).unwrap_or_default();
+        self.still.push(new.kind == JointKind::Fixed && self.still[new.parent]);
         self.X_WB.push(X_WP * new.X_PF * joint_pose(&new.kind, &q));
         let index = self
             .builder
@@ -329,21 +333,15 @@ impl Assembly {
         Ok(index)
     }
 
-    /// Colour of the shapes of the next body if nothing gives one.
-    pub fn fallback_color(&self, still: bool) -> [f32; 4] {
-        if still { STILL } else { COLORS[self.geoms.len() % COLORS.len()] }
+    /// Colour of the next shapes of a body if nothing gives one.
+    pub fn fallback_color(&self, body: usize) -> [f32; 4] {
+        if self.still[body] { STILL } else { COLORS[self.geoms.len() % COLORS.len()] }
     }
 
     /// Adds shapes to a body.
-    pub fn add_pieces(
-        &mut self,
-        body: usize,
-        pieces: Vec<Piece>,
-        defaults: &Defaults,
-        still: bool,
-    ) {
+    pub fn add_pieces(&mut self, body: usize, pieces: Vec<Piece>, defaults: &Defaults) {
         self.measure(body, &pieces);
-        let fallback = self.fallback_color(still);
+        let fallback = self.fallback_color(body);
         for (k, piece) in pieces.into_iter().enumerate() {
             let name = match piece.name {
                 Some(name) => format!("{}/{}", self.bodies[body], shown(&name)),

@@ -259,8 +259,7 @@ impl Assembly {
                 self.bodies[parent]
             ));
         }
-        let still = matches!(last_kind, JointKind::Fixed) && site.parent == WORLD;
-        self.add_pieces(parent, pieces, &own, still);
+        self.add_pieces(parent, pieces, &own);
         Ok(parent)
     }
 }

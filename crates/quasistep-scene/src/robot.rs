@@ -18,14 +18,13 @@ use quasistep::{
     AdhesionPad, Constraint, ConstraintKind, DEFAULT_REACH, Holds, Sensor, SensorKind, Switch,
 };
 use quasistep_formats::description::{
-    Constraint as Loop, Description, ForceSensor, Geometry, Joint, Link,
+    self, Constraint as Loop, Description, ForceSensor, Geometry, Joint, Link,
 };
 use quasistep_formats::{Format, Options, Places, SceneError, Srdf, unknown};
 use quasistep_geometry::{Polytope, Shape};
 use quasistep_math::{Pose, Vec3};
-use quasistep_model::{BodyInertia, Frame, JointKind, Mimic, WORLD};
+use quasistep_model::{BodyInertia, Frame, JointKind, Mimic};
 use quasistep_record::{DrawnGeometry, DrawnShape, NamedFrame, ShapeRole};
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -163,7 +162,6 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     let base = map.get("pose").map(pose).transpose()?.unwrap_or_default();
     let told = told_root(entry, &robot)?;
     let mut notes = Notes::default();
-    let mut still = BTreeSet::from([WORLD]);
     // indices of the shapes made from each link's collision parts
     let mut geoms: Vec<Vec<Range<usize>>> = vec![Vec::new(); robot.links.len()];
     for &link in order {
@@ -174,21 +172,11 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
             }
             Some(k) => hanging(entry, &robot, k, &body_of_link, base)?,
         };
-        let is_still = new.kind == JointKind::Fixed && still.contains(&new.parent);
         let body = assembly.add_body(new)?;
-        if is_still {
-            still.insert(body);
-        }
         assembly.instance_of[body] = instances[robot.links[link].group] as u32;
         let shaping = shaping_of(entry, &robot, link, &shapings);
-        geoms[link] = add_shapes(
-            assembly,
-            body,
-            &robot.links[link],
-            &shaping,
-            (entry.defaults, is_still),
-            &mut notes,
-        )?;
+        geoms[link] =
+            add_shapes(assembly, body, &robot.links[link], &shaping, entry.defaults, &mut notes)?;
     }
     for pair in &robot.pairs {
         let [of_a, of_b] = pair.parts.map(|(link, part)| geoms[link][part].clone());
@@ -204,10 +192,7 @@ pub(crate) fn add(assembly: &mut Assembly, entry: &Entry<'_, '_>) -> Result<(), 
     add_constraints(assembly, model, &robot, &bodies);
     add_pads(assembly, model, &robot, &body_of_link);
     assembly.sensors.extend(robot.sensors.iter().map(|sensor| bodies.sensor(model, sensor)));
-    assembly.named_frames.extend(robot.frames.iter().map(|given| {
-        let Frame { body, X_BF } = bodies.frame(given.link, given.pose);
-        NamedFrame { name: format!("{model}/{}", given.name), body, X_BF }
-    }));
+    assembly.named_frames.extend(robot.frames.iter().map(|given| bodies.named(model, given)));
     Ok(())
 }
 
@@ -252,6 +237,11 @@ impl Bodies<'_> {
             Some(link) => Frame { body: self.of_link[link], X_BF: X },
             None => Frame { body: self.parent, X_BF: self.base * X },
         }
+    }
+
+    fn named(&self, model: &str, given: &description::NamedFrame) -> NamedFrame {
+        let Frame { body, X_BF } = self.frame(given.link, given.pose);
+        NamedFrame { name: format!("{model}/{}", given.name), body, X_BF }
     }
 
     fn sensor(&self, model: &str, given: &ForceSensor) -> Sensor {
@@ -463,17 +453,17 @@ fn shaping_of<'a>(
     if entry.format == Format::Sdf && is_still { shaping.or_sheet() } else { shaping }
 }
 
-/// Draws the visuals of a link, which cannot move if it is `still`; returns whether there is one.
+/// Draws the visuals of a link; returns whether there is one.
 fn draw_visuals(
     assembly: &mut Assembly,
     body: usize,
     link: &Link,
-    (defaults, still): (&Defaults, bool),
+    defaults: &Defaults,
     notes: &mut Notes,
 ) -> bool {
     /// Colour of meshes whose files give none.
     const GREY: [f32; 4] = [0.7, 0.7, 0.72, 1.0];
-    let fallback = assembly.fallback_color(still);
+    let fallback = assembly.fallback_color(body);
     let mut has_visual = false;
     let visuals = if assembly.looks { link.visuals.as_slice() } else { &[] };
     for (k, visual) in visuals.iter().enumerate() {
@@ -525,10 +515,10 @@ fn add_shapes(
     body: usize,
     link: &Link,
     shaping: &Shaping<'_>,
-    (defaults, still): (&Defaults, bool),
+    defaults: &Defaults,
     notes: &mut Notes,
 ) -> Result<Vec<Range<usize>>, SceneError> {
-    let has_visual = draw_visuals(assembly, body, link, (defaults, still), notes);
+    let has_visual = draw_visuals(assembly, body, link, defaults, notes);
     let mut pieces = Vec::new();
     let mut parts = Vec::new();
     for collision in &link.collisions {
@@ -576,7 +566,7 @@ fn add_shapes(
             weight: Weight::OfShape,
         }));
     }
-    assembly.add_pieces(body, pieces, defaults, still);
+    assembly.add_pieces(body, pieces, defaults);
     Ok(parts)
 }
 

@@ -129,6 +129,24 @@ const N_CHECKED: usize = 4096;
 /// Version of the scene grammar that this crate reads.
 const FORMAT: f64 = 1.0;
 
+/// Warnings about settings that do not fit a start velocity, or one another.
+fn unusual(params: &StepParams, v: &[f64]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !v.is_empty() && !params.formulation.carries_velocity() {
+        warnings.push(format!(
+            "`start_velocity` is not read by `motion: {}`, which starts every step from rest; `dynamic` reads it",
+            params.formulation.motion.name()
+        ));
+    }
+    if params.sizes.is_some() && params.relaxation == Relaxation::Step {
+        warnings.push(
+            "`relaxation: step` drags more in smaller steps, so the motion depends on the sizes that `tolerance` chooses; give a time in s"
+                .into(),
+        );
+    }
+    warnings
+}
+
 impl Scene {
     /// Reads a scene, with visuals of robots if `looks`. The caller sets its source.
     pub(crate) fn read(
@@ -153,36 +171,12 @@ impl Scene {
         }
 
         let world = World::read(&map, dir, looks)?;
-        let World {
-            system,
-            q,
-            v,
-            told,
-            motors,
-            behind,
-            mut sensors,
-            named_frames,
-            extents,
-            drawing,
-            clouds,
-            ..
-        } = world;
-        let World { mut warnings, notes, .. } = world;
+        let World { system, q, v, told, motors, behind, extents, .. } = world;
+        let World { mut sensors, mut warnings, notes, .. } = world;
         let usual = StepParams { max_overlap: system.usual_overlap(), ..StepParams::default() };
         let (params, duration) = read_step(map.get("step"), map.get("gravity"), usual)?;
-        if !v.is_empty() && !params.formulation.carries_velocity() {
-            warnings.push(format!(
-                "`start_velocity` is not read by `motion: {}`, which starts every step from rest; `dynamic` reads it",
-                params.formulation.motion.name()
-            ));
-        }
+        warnings.extend(unusual(&params, &v));
         let every = map.get("output").map(|at| read_output(at, &params)).transpose()?;
-        if params.sizes.is_some() && params.relaxation == Relaxation::Step {
-            warnings.push(
-                "`relaxation: step` drags more in smaller steps, so the motion depends on the sizes that `tolerance` chooses; give a time in s"
-                    .into(),
-            );
-        }
         let h = params.sizes.map_or(params.time_step, |_| duration / N_CHECKED as f64);
         let grid = Grid { h, n: n_steps(duration, h) };
         let of_models = |key: &str| map.get(key).map(|at| with_extents(at, &extents));
@@ -218,13 +212,13 @@ impl Scene {
             params,
             duration,
             every,
-            drawing,
+            drawing: world.drawing,
             sensors,
-            named_frames,
+            named_frames: world.named_frames,
             facts,
             control,
             plan,
-            clouds,
+            clouds: world.clouds,
             warnings: in_lines(warnings),
             notes: in_lines(notes),
             motion_told: None,

@@ -146,7 +146,9 @@ pub(crate) fn pieces(
                 let mass = convex.mass_properties().map_err(|e| file.error(e))?;
                 let mut parts =
                     split(&map, &read_mesh(&keys, dir)?, convex.shapes().collect(), mass)?;
-                parts.iter_mut().for_each(|part| part.unscaled = unscaled);
+                for part in &mut parts {
+                    part.unscaled = unscaled;
+                }
                 return Ok(parts);
             }
             let hull = convex.shapes().next().ok_or_else(|| file.error("no hull was made"))?;
