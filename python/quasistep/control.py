@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ._types import Array
     from .lcs import LcsContact
 
+#: N s: impulses of plans below it are rounding.
+_LEAST_IMPULSE = 1e-8
+
 
 class Plan:
     """A plan over a horizon of N steps.
@@ -81,10 +84,10 @@ class Plan:
 
     @property
     def modes(self) -> NDArray[np.int64]:
-        """What each contact does in each step, shape (N, contacts)."""
+        """What each contact does in each step, shape (N, contacts); one with an impulse below 1e-8 N s is separate."""
         modes = np.full((len(self.inputs), len(self.contacts)), int(Mode.SEPARATE))
         for i, contact in enumerate(self.contacts):
-            pushes = self.impulses[:, contact.normal] > 0.0
+            pushes = self.impulses[:, contact.normal] > _LEAST_IMPULSE
             modes[pushes, i] = int(Mode.STICK)
             if contact.slip is not None:
                 slides = self.impulses[:, contact.slip] > _core.SLIP_SPEED_THRESHOLD

@@ -96,7 +96,8 @@ export class Contacts {
     const count = { points: 0, forces: 0, spins: 0, cones: 0 };
     for (const c of this.current) {
       const color = COLORS[c.mode];
-      if (this.shown.points) {
+      // far from both surfaces a dot says nothing
+      if (this.shown.points && (c.normalForce > 0 || c.phiNext < this.size)) {
         this.#put(this.layers.points[0], count.points++, c.p, UP, this.size, this.size, color);
       }
       const length = this.length(c.force.length());

@@ -138,7 +138,7 @@ fn summary(scene: &Scene, section: &ControlSection, run: &LoopRun) -> Value {
             "first": run.steps.first().map(|s| s.plan.cost),
             "last": run.steps.last().map(|s| s.plan.cost),
         },
-        "worst_prediction_error": run.worst_prediction_error(),
+        "worst_prediction_error": run.worst_prediction_error().2,
         "worst_gap": run.worst_gap(),
         "soft_bounds_that_gave_way": gave_way,
         "nodes": { "median": median_nodes, "max": worst_nodes },
@@ -174,8 +174,13 @@ fn print_summary(section: &ControlSection, run: &LoopRun) {
     if let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) {
         say!("  cost {:.6} at the start, {:.6} at the end", first.plan.cost, last.plan.cost);
     }
-    let error = figure(run.worst_prediction_error());
-    say!("  the scene moved as predicted, but for {error} m or rad in a step at most");
+    let (step, dof, error) = run.worst_prediction_error();
+    if let Some(name) = run.dofs.get(dof) {
+        let of = run.recording.coordinates.iter().position(|own| own == name);
+        let unit = of.and_then(|of| run.recording.units.get(of)).map_or("", String::as_str);
+        let error = figure(error);
+        say!("  largest miss of a predicted step: {name} by {error} {unit}, in step {step}");
+    }
     let ends = run.dofs.iter().zip(&run.x_end).zip(&run.goal).zip(&run.weighed);
     for (((dof, x), goal), _) in ends.filter(|(_, weighed)| **weighed) {
         say!("  {dof}: {x:.5} at the end, goal {goal:.5}");

@@ -7,7 +7,7 @@ use crate::say;
 use crate::stream::write_text;
 use crate::{CheckPlanArgs, PlanArgs};
 use quasistep_record::RunFolder;
-use quasistep_reproduce::planned::{self, Plan, PlanEnd, PlannedRun, Verdict};
+use quasistep_reproduce::planned::{self, Plan, PlanEnd, PlannedRun, Refusal, Verdict};
 use quasistep_scene::{PlanSection, Scene, counted, figure};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -46,6 +46,9 @@ pub fn plan(arguments: &PlanArgs, quiet: bool) -> Result<(), Failure> {
     folder.publish().map_err(Failure::files)?;
     if !quiet {
         say!("  {}", in_words(&run));
+        if run.is_solved() {
+            tell_sensitivity(&scene, section, &run.plan);
+        }
     }
     if !run.is_solved() {
         let nearest = format!("{} (the nearest plan is in {})", in_words(&run), dir.display());
@@ -70,15 +73,11 @@ pub fn check_plan(arguments: &CheckPlanArgs, quiet: bool) -> Result<(), Failure>
     let verdict = planned::check(&scene, section, &plan);
     if !quiet {
         say!("{}", measures(&verdict));
-        let [angle, distance, joint] =
-            planned::check_finer(&scene, section, &plan).errors.map(figure);
-        say!(
-            "in steps of half that size: off the goals by {angle} rad, {distance} m, joints by {joint} rad or m"
-        );
     }
     if verdict.holds() {
         if !quiet {
             say!("the plan holds");
+            tell_sensitivity(&scene, section, &plan);
         }
         return Ok(());
     }
@@ -102,6 +101,22 @@ fn measures(verdict: &Verdict) -> String {
         figure(verdict.difference),
         figure(verdict.overlap.max(0.0))
     )
+}
+
+/// Warns of a plan that misses a goal in finer steps.
+fn tell_sensitivity(scene: &Scene, section: &PlanSection, plan: &Plan) {
+    let finer = planned::check_finer(scene, section, plan);
+    let missed = finer.refusals.iter().filter_map(|refusal| match refusal {
+        Refusal::Missed { goal, share } => Some((*goal, *share)),
+        _ => None,
+    });
+    if let Some((goal, share)) = missed.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        let [angle, distance, joint] = finer.errors.map(figure);
+        say::warnings(&[format!(
+            "in steps of half that size goal {goal} is missed by {} times its tolerance, off by {angle} rad, {distance} m, joints by {joint} rad or m; slower commands help: give `rates`",
+            figure(share)
+        )]);
+    }
 }
 
 /// The first reasons for which a plan is refused.

@@ -91,12 +91,13 @@ pub struct LoopStep {
 }
 
 impl LoopStep {
-    /// Prediction error: largest difference between the positions that the plan predicted and those
-    /// after the step, in m or rad.
-    pub fn prediction_error(&self) -> f64 {
+    /// Prediction error: the dof whose position after the step differs most from the one that the plan
+    /// predicted, and the difference, in m or rad.
+    pub fn prediction_error(&self) -> (usize, f64) {
         let n = self.x.len() / 2;
-        let pairs = self.plan.states[1][..n].iter().zip(&self.x_next);
-        pairs.fold(0.0, |worst, (planned, is)| worst.max((planned - is).abs()))
+        let pairs = self.plan.states[1][..n].iter().zip(&self.x_next).enumerate();
+        let errors = pairs.map(|(dof, (planned, is))| (dof, (planned - is).abs()));
+        errors.fold((0, 0.0), |worst, own| if own.1 > worst.1 { own } else { worst })
     }
 }
 

@@ -8,7 +8,7 @@ use quasistep_plan::{
     Average, Goal, GraspSettings, JointTarget, Limits, LocalSettings, Planner, PoseTarget,
     SamplingSettings, StateBound, Target, Task, check_plan_in,
 };
-pub use quasistep_plan::{Plan, PlanEnd, Progress, TaskError, Verdict};
+pub use quasistep_plan::{Plan, PlanEnd, Progress, Refusal, TaskError, Verdict};
 use quasistep_record::{Curve, GoalPose, Recording};
 use quasistep_scene::{PlanGrasp, PlanSection, PlanTarget, PlannerKind, RunOptions, Scene};
 use quasistep_view::plot::{Axis, Figure, Line, Panel, Series};

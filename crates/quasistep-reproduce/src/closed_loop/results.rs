@@ -50,9 +50,15 @@ impl LoopRun {
         self.steps.iter().fold(0.0, |m, s| m.max(s.plan.gap()))
     }
 
-    /// Largest prediction error of a planned first step, in m or rad.
-    pub fn worst_prediction_error(&self) -> f64 {
-        self.steps.iter().fold(0.0, |m, s| m.max(s.prediction_error()))
+    /// Largest prediction error of a planned first step: index of the step, dof, and error, in m or rad.
+    pub fn worst_prediction_error(&self) -> (usize, usize, f64) {
+        let errors = self.steps.iter().map(LoopStep::prediction_error).enumerate();
+        errors.fold(
+            (0, 0, 0.0),
+            |worst, (step, (dof, error))| {
+                if error > worst.2 { (step, dof, error) } else { worst }
+            },
+        )
     }
 
     /// Median and largest number of nodes of a search.

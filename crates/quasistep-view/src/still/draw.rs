@@ -173,8 +173,12 @@ fn push_contact(world: &mut World, r: &Recording, k: usize, c: &Contact, scale: 
         Mode::Slide => Vec3::new(0.90, 0.42, 0.08),
     });
     let width = 0.006 * world.fit.radius;
-    let ball = DrawnGeometry::Sphere { radius: 1.9 * width };
-    world.overlay.push((place(&triangles(&ball), &Pose::from_translation(p)), color));
+    let radius = 1.9 * width;
+    // far from both surfaces a dot says nothing
+    if c.normal_force > 0.0 || c.phi_next < radius {
+        let ball = triangles(&DrawnGeometry::Sphere { radius });
+        world.overlay.push((place(&ball, &Pose::from_translation(p)), color));
+    }
     let arrow_W = c.force_W * scale;
     let length = arrow_W.norm();
     if let Some(d) = arrow_W.try_normalize()
