@@ -210,7 +210,7 @@ pub fn control_run<'py>(
     doubles("poses", frames.iter().flat_map(|f| f.X_WB.iter().flat_map(pose)).collect())?;
     let states = run.steps.iter().flat_map(|s| s.x.iter());
     doubles("x", states.chain(&run.x_end).copied().collect())?;
-    doubles("prediction_error", run.steps.iter().map(LoopStep::prediction_error).collect())?;
+    doubles("prediction_error", run.steps.iter().map(|step| step.prediction_error().1).collect())?;
     doubles("wall_s", run.cpu_ns.iter().map(|ns| *ns as f64 * 1e-9).collect())?;
     let plans: PyResult<Vec<_>> = run.steps.iter().map(|s| control::plan(py, &s.plan)).collect();
     data.set_item("plans", plans?)?;
