@@ -9,8 +9,8 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quasistep_control::{
-    ContactEntries, Dynamics, Hardness, Limits, LoopError, LoopStep, PredictionSettings, Search,
-    Task, predict,
+    ContactEntries, Dynamics, Hardness, Limits, LoopError, PredictionSettings, Search, Task,
+    predict,
 };
 use quasistep_reproduce::closed_loop;
 use quasistep_scene::{ControlSection, SceneError};
