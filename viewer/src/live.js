@@ -6,7 +6,7 @@ import { short } from "./plot.js";
 const PULL = 0xb0289b;
 // pixels within which a press is a click
 const CLICK = 4;
-// rows of bodies in the list of frames
+// rows in the list of frames
 const MOST = 300;
 
 const $ = (id) => document.getElementById(id);
@@ -112,11 +112,13 @@ export class Live {
       $("controls").append(row);
       return { range, number, free, row, lower, coordinate: names.indexOf(name) };
     });
-    const bodies = this.run.bodies.map((_, body) => body).slice(1, MOST + 1);
-    this.frames = bodies.map((body) => {
+    const bodies = this.run.bodies.map((name, body) => ({ name, body, pose: [1, 0, 0, 0, 0, 0, 0] })).slice(1);
+    // links without shapes are among the bodies
+    const others = this.run.namedFrames.filter(({ name }) => !this.run.bodies.includes(name));
+    this.frames = [...bodies, ...others].slice(0, MOST).map(({ name, body, pose: [w, x, y, z, ...p] }) => {
       const cells = Array.from({ length: 6 }, () => make("td"));
-      $("frames").append(make("tr", {}, make("th", { textContent: this.run.bodies[body], title: this.run.bodies[body] }), ...cells));
-      return { body, cells };
+      $("frames").append(make("tr", {}, make("th", { textContent: name, title: name }), ...cells));
+      return { body, cells, place: new THREE.Vector3(...p), turn: new THREE.Quaternion(x, y, z, w) };
     });
   }
 
@@ -222,10 +224,11 @@ export class Live {
       label.style.transform = `translate(${(p.x + 1) / 2 * w + 10}px, ${(1 - p.y) / 2 * h - 10}px)`;
     }
     if ($("tools-frames").open && this.scene) {
-      for (const { body, cells } of this.frames) {
-        const { position: p, quaternion } = this.scene.groups[body];
+      for (const { body, cells, place, turn } of this.frames) {
+        const { position, quaternion } = this.scene.groups[body];
+        const p = P.copy(place).applyQuaternion(quaternion).add(position);
         // roll, pitch and yaw about fixed axes
-        const e = EULER.setFromQuaternion(quaternion, "ZYX");
+        const e = EULER.setFromQuaternion(Q.copy(quaternion).multiply(turn), "ZYX");
         [p.x, p.y, p.z, e.x, e.y, e.z].forEach((v, i) => { cells[i].textContent = (Math.abs(v) < 5e-5 ? 0 : v).toFixed(4).replace("-", "−"); });
       }
     }
@@ -236,4 +239,4 @@ export class Live {
   }
 }
 
-const EULER = new THREE.Euler();
+const EULER = new THREE.Euler(), P = new THREE.Vector3(), Q = new THREE.Quaternion();

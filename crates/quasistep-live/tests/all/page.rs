@@ -149,6 +149,21 @@ fn poses_have_sliders_and_frames() {
     page.close();
 }
 
+/// The list of frames has those that are no bodies, too.
+#[test]
+fn named_frames_are_listed() {
+    let tool = scene(
+        "format: 1\nmodels:\n  arm:\n    joint: [{slide: z, axis: [0, 0, 1], start: 0.5}]\n    mass: 1\n    gravity: false\n    \
+         shape: {box: {size: [0.1, 0.1, 0.1]}}\n    cartesian_stiffness:\n    - name: tip\n      \
+         at: {xyz: [0, 0.2, 0], rpy: [0, 0, 0.5]}\n      stiffness: [100, 100, 100, 10, 10, 10]\n",
+    );
+    let (mut live, mut page) = open(Session::of_poses(tool));
+    let row = "[...document.querySelectorAll('#frames tr')].map((r) => r.textContent).join('|')";
+    page.until(&format!("{row}.includes('arm/tip0.00000.20000.50000.00000.00000.5000')"));
+    live.close();
+    page.close();
+}
+
 /// A hundred boxes of 0.1 m on a floor, in towers of four.
 fn hundred_boxes() -> Scene {
     let mut text = "format: 1\nstep: {size: 0.02}\nmodels:\n".to_owned();
