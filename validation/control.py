@@ -46,10 +46,11 @@ class Controller:
     """Commands that bring a frame to poses."""
 
     def __init__(self, system: qs.System, frame: str, weights: Weights, *, kappa: float, horizon: int, reach: float,
-                 bounds: tuple[np.ndarray, np.ndarray], counts: tuple[bool, ...] = (True,) * 6, tips: tuple[qs.Frame, ...] = ()) -> None:  # fmt: skip
+                 bounds: tuple[np.ndarray, np.ndarray], scale: tuple[float, ...] = (1,) * 6, tips: tuple[qs.Frame, ...] = ()) -> None:  # fmt: skip
         self.system, self.frame, self.weights, self.tips = system, frame, weights, tips
         self.kappa, self.horizon, self.reach, self.bounds = kappa, horizon, reach, bounds
-        self.counts = np.array(counts, dtype=float)
+        # of errors about x, y and z, then along them
+        self.scale = np.array(scale, dtype=float)
         self.joints = np.array([system.coordinates.index(name) for name in system.commands])
         self.dofs = np.array([system.dofs.index(name) for name in system.commands])
         self.u: np.ndarray | None = None
@@ -114,7 +115,7 @@ class Controller:
         share, w = (1.0 if last else self.weights.before), self.weights
         pose, J = self.system.pose(self.frame, q), self.system.jacobian(self.frame, q)
         turn = rotation(goal, pose)
-        scale = self.counts * np.sqrt(share * np.repeat([w.turn, w.place], 3))
+        scale = self.scale * np.sqrt(share * np.repeat([w.turn, w.place], 3))
         errors = [scale * np.concatenate([turn, pose[4:] - goal[4:]])]
         rows = [scale[:, None] * np.vstack([logarithm_jacobian(turn) @ J[:3], J[3:]])]
         for tip in self.tips:

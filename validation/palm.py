@@ -12,7 +12,9 @@ import argparse
 import sys
 import tempfile
 import time
+from collections import Counter
 from datetime import date
+from multiprocessing import Pool
 from pathlib import Path
 from statistics import median
 
@@ -30,11 +32,13 @@ MODEL = "envs/xmls/env_allegro_cube.xml"
 START = [0.125, 1.13, 1.45, 1.24, -0.02, 0.445, 1.17, 1.5, -0.459, 1.54, 1.11, 1.23, 0.638, 1.85, 1.5, 1.26]
 REACH, STEPS, HELD, NEAR = 0.2, 500, 20, 0.04
 PLANT_STEPS, H = 50, 0.1
+# how it ended, steps, errors in rad and m at the end, and the CPU time of each command in s
+Trial = tuple[str, int, float, float, list[float]]
 # m: its sites of fingertips on the last links
 TIPS = {"ff": 0.0384, "mf": 0.0384, "rf": 0.0384, "th": 0.054}
-# found by trials of seeds below 12; the table's have others
-WEIGHTS = Weights(place=5000, turn=25, before=0.1, tips=1, command=0.1)
-SETTINGS = {"kappa": 2e-4, "horizon": 6}
+# found by trials of other seeds than the table's
+WEIGHTS = Weights(place=10000, turn=25, before=0.1, tips=1, command=0.1)
+SETTINGS = {"kappa": 4e-4, "horizon": 6, "scale": (2, 2, 1, 1, 1, 1)}
 SCENE = """\
 format: 1
 title: An Allegro hand and a cube
@@ -42,11 +46,11 @@ title: An Allegro hand and a cube
 step: {{size: 0.1, friction: convex, inertia: mass, cone: 4, contact_margin: 0.03, passive_mass_scale: 5, max_overlap: .inf}}
 models:
   scene: {{mjcf: "{model}"}}
-# as MuJoCo takes them: the larger one of a pair
+# half of MuJoCo's: relaxed steps have convex friction, by which a cube that slides rises, and by half as much with half of it
 friction:
   pairs:
-    - {{a: "scene/*_*", b: scene/obj, mu: 1}}
-    - {{a: scene/palm, b: scene/obj, mu: 0.5}}
+    - {{a: "scene/*_*", b: scene/obj, mu: 0.5}}
+    - {{a: scene/palm, b: scene/obj, mu: 0.25}}
 collisions:
   exclude: [[scene/palm, "scene/*_*"], ["scene/*_*", "scene/*_*"]]
 """
@@ -85,8 +89,8 @@ class Palm:
             bounds=tuple(self.model.actuator_ctrlrange[self.actuators].T),
         )  # fmt: skip
 
-    def trial(self, seed: int) -> tuple[bool, int, float, float, list[float]]:
-        """Success, steps, errors in rad and m at the end, and the CPU time of each command in s."""
+    def trial(self, seed: int) -> Trial:
+        """Runs a trial."""
         rng, data = np.random.default_rng(seed), mujoco.MjData(self.model)
         place = np.array([-0.03, -0.01]) + 0.005 * rng.standard_normal(2)
         yaw = rng.uniform(-np.pi / 2, np.pi / 2)
@@ -96,16 +100,29 @@ class Palm:
         mujoco.mj_forward(self.model, data)
         self.controller.u = None
         goals, held, cpu = np.tile(goal, (self.controller.horizon, 1)), 0, []
-        for step in range(1, STEPS + 1):
+        for step in range(1, STEPS + 1):  # noqa: B007
             began = time.process_time()
             data.ctrl[self.actuators] = self.controller.command(data.qpos[self.places], goals)
             cpu.append(time.process_time() - began)
             mujoco.mj_step(self.model, data, PLANT_STEPS)
             pose = data.qpos[self.pose]
             held = held + 1 if 1 - (pose[:4] @ goal[:4]) ** 2 < NEAR else 0
-            if held > HELD:
+            # a cube that has fallen beside the palm stays there
+            if held > HELD or pose[6] < 0:
                 break
-        return held > HELD, step, float(np.linalg.norm(rotation(goal, pose))), float(np.linalg.norm(pose[4:] - goal[4:])), cpu
+        upright = 1 - 2 * (pose[1] ** 2 + pose[2] ** 2)
+        end = "done" if held > HELD else "fell off the palm" if pose[6] < 0 else "tipped" if upright < 0.7 else "not turned"
+        return end, step, float(np.linalg.norm(rotation(goal, pose))), float(np.linalg.norm(pose[4:] - goal[4:])), cpu
+
+
+def prepare(model: Path) -> None:
+    """Makes the controller and the plant of a process."""
+    globals()["PALM"] = Palm(model)
+
+
+def trial(seed: int) -> Trial:
+    """A trial in a process of the pool."""
+    return globals()["PALM"].trial(seed)
 
 
 def main() -> None:
@@ -119,19 +136,23 @@ def main() -> None:
     arguments = parser.parse_args()
     if not (arguments.path / MODEL).exists():
         sys.exit(f"error: {arguments.path} has no {MODEL}")
-    palm, runs = Palm(arguments.path / MODEL), []
-    for k in range(arguments.trials):
-        runs.append(palm.trial(arguments.seed + k))
-        print(f"\r{sum(run[0] for run in runs)} of {k + 1}", end="", file=sys.stderr)
+    runs: list[Trial] = []
+    with Pool(initializer=prepare, initargs=(arguments.path / MODEL,)) as pool:
+        for run in pool.imap(trial, range(arguments.seed, arguments.seed + arguments.trials)):
+            runs.append(run)
+            good = sum(run[0] == "done" for run in runs)
+            print(f"\r{good} of {len(runs)}", end="", file=sys.stderr)
     print(file=sys.stderr)
-    done = [run for run in runs if run[0]]
+    done = [run for run in runs if run[0] == "done"]
     low, high = interval(len(done), len(runs))
     cpu = sorted(t for run in runs for t in run[4])
     turn, place = (np.array([run[k] for run in done]) for k in (2, 3))
+    ends = Counter(run[0] for run in runs if run[0] != "done").most_common()
+    missed = ", ".join(f"{end} ({count})" for end, count in ends) or "–"
     text = f"""\
 # An Allegro hand turns a cube on its palm, with MuJoCo as the plant
 
-{date.today()}, {cpu_model()}, {versions()}, MuJoCo {mujoco.mj_versionString()}; one thread. Seeds {arguments.seed} to {arguments.seed + arguments.trials - 1}. Goals are exactly ±90° from a random
+{date.today()}, {cpu_model()}, {versions()}, MuJoCo {mujoco.mj_versionString()}; one thread a trial. Seeds {arguments.seed} to {arguments.seed + arguments.trials - 1}. Goals are exactly ±90° from a random
 yaw and 1 cm above the palm; success is 1 − (q·q*)² < {NEAR} in {HELD + 1} steps one after another, within {STEPS}. Errors are those of the
 trials that succeed, at their end. `validation/run palm PATH` makes this table; that of ComFree (2408.07855) is printed in its README, over all its objects and hands.
 
@@ -139,7 +160,10 @@ trials that succeed, at their end. `validation/run palm PATH` makes this table; 
 |---|---|---|---|---|---|
 | quasistep predicts | {len(done)} of {len(runs)} ({100 * low:.1f} to {100 * high:.1f} %) | {np.degrees(turn.mean()):.1f}° ({np.degrees(median(turn)):.1f}°) | {1e3 * place.mean():.1f} mm ({1e3 * median(place):.1f} mm) | {median(run[1] for run in done):.0f} | {1 / median(cpu):.0f} Hz by the median CPU time of {1e3 * median(cpu):.1f} ms, 95 % {1e3 * cpu[int(0.95 * len(cpu))]:.1f} ms |
 | ComFree, printed | 96.5 % | 11° | 7.8 mm | – | > 70 Hz |
-"""  # noqa: E501
+
+Where it does not succeed the cube {missed}. Of the error in place 14 mm are the height of a cube that lies on the palm:
+the controller hardly ever lifts it.
+"""
     print(text)
     if arguments.trials == 200:
         RESULTS.write_text(text, encoding="utf-8")

@@ -12,7 +12,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from statistics import median
@@ -22,7 +22,9 @@ import mujoco
 import numpy as np
 import quasistep as qs
 
+from control import Controller, Weights, rotation
 from machine import cpu_model, versions
+from plants import MujocoPlant as ScenePlant
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "validation/results/plans.md"
@@ -420,6 +422,132 @@ TASKS = [
 ON_ROADMAPS = ("finger pushes a box, regrasps", "Allegro hand turns a ball by up to π, regrasps")
 
 
+# --- the tasks in closed loop: a plan is followed by a controller, on MuJoCo's model of the scene ---
+
+
+@dataclass
+class Loop:
+    """A task on a plant of MuJoCo: which scene file it is converted from, and what is moved."""
+
+    task: str
+    tolerance: str
+    scene: Path
+    frame: str
+    trials: int
+    changes: tuple[str, ...] = ()
+    # of the system that plans and predicts
+    system: dict[str, Any] = field(default_factory=dict)
+    # of the plans
+    settings: dict[str, Any] = field(default_factory=dict)
+    # the share of its squeeze with which a grasp of the start is held before the loop begins
+    squeeze: float = 1.0
+
+
+FLOATING = ("gravity=[0,0,0]",)
+EXACT = {"step.friction": "exact"}
+LOOPS = [
+    Loop("planar hand turns a ball", "0.01 rad, 10 mm", ROOT / "scenes/peer/planar_hand.yml", BALL, 10, FLOATING, EXACT, {"rates": 0.5}),
+    Loop("Allegro hand turns a ball", "0.1 rad, 10 mm", ROOT / "scenes/peer/allegro_ball.yml", BALL, 10, (), EXACT, {"rates": 0.3}, 0.1),
+    Loop("Allegro hand opens a door", "0.05 rad, handle 0.2 rad", MODELS / f"{DOOR}.yml", f"{DOOR}/door::door", 5),
+    Loop("Allegro hand tips a plate", "0.1 rad", MODELS / f"{PLATE}.yml", f"{PLATE}/plate::box", 5),
+    Loop("Allegro hand lifts and turns a pen", "0.1 rad, 20 mm", MODELS / f"{PEN}.yml", f"{PEN}/pen::pen", 5),
+    Loop("Panda pushes a box", "0.05 rad, 5 mm", ROOT / "scenes/robots/panda_plan.yml", "box", 5),
+]
+# of a loop: most steps and plans, steps that the controller sees ahead, and steps at the goal in a row that end it
+LOOP_STEPS, LOOP_PLANS, LOOP_HORIZON, AT_GOAL = 300, 20, 4, 5
+# in tolerances: so far off its plan a body is planned for again, and so far from the goal it is lost
+OFF, LOST = 5.0, 1000.0
+
+
+def misses(system: qs.System, goals: list, q: np.ndarray, other: np.ndarray | None = None) -> list[tuple[float, float]]:
+    """Errors of goals, each with its tolerance; or how far two configurations are from one another in what the goals are about."""
+    found = []
+    for goal in goals:
+        if isinstance(goal, qs.JointGoal):
+            place = system.coordinates.index(goal.coordinate)
+            found.append((abs(q[place] - (goal.value if other is None else other[place])), goal.tolerance))
+        else:
+            pose = system.pose(goal.frame, q)
+            there = np.asarray(goal.pose, dtype=float) if other is None else system.pose(goal.frame, other)
+            counts = np.array(goal.counts)
+            found.append((float(np.linalg.norm(counts[:3] * rotation(there, pose))), goal.angle))
+            found.append((float(np.linalg.norm(counts[3:] * (pose[4:] - there[4:]))), goal.distance))
+    return found
+
+
+def worst(errors: list[tuple[float, float]]) -> float:
+    """The largest error, in tolerances."""
+    return max(error / tolerance for error, tolerance in errors)
+
+
+def halved(goal: Any) -> Any:
+    """A goal with half the tolerance, which a plan is to meet."""
+    if isinstance(goal, qs.JointGoal):
+        return replace(goal, tolerance=goal.tolerance / 2)
+    return replace(goal, angle=goal.angle / 2, distance=goal.distance / 2)
+
+
+def follower(system: qs.System, loop: Loop, last: Any) -> Controller:
+    """The controller that keeps the moved body on its plan."""
+    pose = isinstance(last, qs.PoseGoal)
+    angle, distance = (last.angle, last.distance) if pose else (last.tolerance, 0.02)
+    weights = Weights(place=distance**-2, turn=angle**-2, before=0.3, command=400)
+    free = np.full(system.n_u, np.inf)
+    scale = tuple(map(float, last.counts)) if pose else (1.0,) * 6
+    return Controller(system, loop.frame, weights, kappa=1e-3, horizon=LOOP_HORIZON, reach=0.1, bounds=(-free, free), scale=scale)
+
+
+def on_plant(system: qs.System, task: Task, loop: Loop, case: Case, plant: ScenePlant) -> tuple[bool, float, int]:
+    """Whether the last goal is reached and kept on the plant, the error at the end in tolerances, and the number of plans."""
+    goals = case.goal if isinstance(case.goal, list) else [case.goal]
+    controller, taken, plans, kept = follower(system, loop, goals[-1]), 0, 0, 0
+    while taken < LOOP_STEPS and plans < LOOP_PLANS:
+        settings = {**task.settings, "attempts": 8, **loop.settings}
+        plan = system.plan([halved(goal) for goal in goals], q0=plant.q, u0=plant.u, threads=1, seed=plans, **settings)
+        plans += 1
+        for k in range(len(plan.u) + 2 * AT_GOAL):
+            if len(plan.u):
+                ahead = np.minimum(np.arange(k, k + LOOP_HORIZON), len(plan.u) - 1)
+                poses = system.pose(loop.frame, plan.q[ahead + 1])
+                wanted = controller.command(plant.q, poses, plan.u[ahead])
+                plant.advance(plant.u + np.clip(wanted - plant.u, -0.1, 0.1), system.h)
+                off = worst(misses(system, goals, plant.q, plan.q[ahead[0] + 1])) > OFF
+            else:
+                plant.advance(plant.u, system.h)
+                off = False
+            taken += 1
+            kept = kept + 1 if worst(misses(system, goals[-1:], plant.q)) <= 1 else 0
+            if kept == AT_GOAL or off or taken == LOOP_STEPS:
+                break
+        # what has fallen off its support does not come back
+        if kept == AT_GOAL or worst(misses(system, goals[-1:], plant.q)) > LOST:
+            break
+    return kept == AT_GOAL, worst(misses(system, goals[-1:], plant.q)), plans
+
+
+def plant_row(loop: Loop, seed: int) -> str:
+    """A row of the table of plants."""
+    task = next(task for task in TASKS if task.name == loop.task and task.tolerance == loop.tolerance)
+    system = task.system().with_(loop.system)
+    cases, rng = task.cases(system, np.random.default_rng(seed)), np.random.default_rng(seed)
+    ends, began = [], time.process_time()
+    for index in range(loop.trials):
+        case, (mass, friction) = next(cases), 1 + rng.uniform(-0.3, 0.3, 2)
+        plant = ScenePlant(system, loop.scene, loop.changes, case.q0, case.u0, mass, friction)
+        if loop.squeeze < 1:
+            still = system.commanded(case.q0)
+            plant.u = still + loop.squeeze * (case.u0 - still)
+            plant.advance(plant.u, 10 * system.h)
+        ends.append(on_plant(system, task, loop, case, plant))
+        print(f"\r{loop.task}, MuJoCo: {sum(end[0] for end in ends)} of {index + 1}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    reached, n = sum(end[0] for end in ends), loop.trials
+    low, high = interval(reached, n)
+    share = f"{reached} of {n} ({100 * low:.0f} to {100 * high:.0f} %)"
+    cpu = (time.process_time() - began) / n
+    return said(f"| {loop.task} | {loop.tolerance} | {share} | {median(end[1] for end in ends):.2f} | {median(end[2] for end in ends):.0f} | {cpu:.1f} |")
+
+
 def interval(solved: int, n: int) -> tuple[float, float]:
     """95 % interval of a share (Wilson 1927)."""
     z, p = 1.96, solved / n
@@ -500,13 +628,18 @@ def main() -> None:
         "|---|---|---|---|",
         *(loop_rows(max(arguments.goals // 10, 1), arguments.seed) if arguments.only in {None, "loop"} else []),
     ])  # fmt: skip
+    plants = "\n".join([
+        "| task | tolerance | reached (95 % interval) | error at the end in tolerances, median | plans, median | CPU s a trial |",
+        "|---|---|---|---|---|---|",
+        *(plant_row(loop, arguments.seed) for loop in LOOPS if arguments.only in {None, "plants"} or arguments.only == f"plants {loop.task}"),
+    ])  # fmt: skip
     shared = [task for task in TASKS if task.name in ON_ROADMAPS and arguments.only in {None, "roadmap"}]
     roads = "\n".join([
         "| task | CPU s to make it | states | solved (95 % interval) | CPU s a goal, median | 95 % |",
         "|---|---|---|---|---|---|",
         *(roadmap_row(task, arguments.goals, arguments.seed) for task in shared),
     ])  # fmt: skip
-    text = f"# Plans to random goals\n\n{head}\n\n{table}\n\nClosed loop of the finger: planned again where the box is off the plan by a tolerance, pushed aside every ten steps:\n\n{loop}\n\nOn a roadmap from one start, whose goals were others:\n\n{roads}\n"
+    text = f"# Plans to random goals\n\n{head}\n\n{table}\n\nClosed loop of the finger: planned again where the box is off the plan by a tolerance, pushed aside every ten steps:\n\n{loop}\n\nThe tasks on plants of MuJoCo, mass and friction ± 30 % (`--only plants`): a plan is followed by a controller on the linearised relaxed step, and made again where the body is {OFF:g} tolerances off it. Reached is what is within the tolerance for {AT_GOAL} steps:\n\n{plants}\n\nOn a roadmap from one start, whose goals were others:\n\n{roads}\n"
     if arguments.only is None and not changes:
         RESULTS.write_text(text, encoding="utf-8")
 

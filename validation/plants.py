@@ -29,9 +29,9 @@ def mjcf(scene: Path, changes: tuple[str, ...]) -> str:
 
 
 class MujocoPlant:
-    """A scene in MuJoCo, in steps of 1 ms with elliptic cones; `objects` are the bodies that no drive moves.
+    """A scene in MuJoCo, in steps of 1 ms with elliptic cones.
 
-    Masses of the objects and all frictions are scaled. Drives are servos whose dampers resist the error to the command's rate.
+    Masses of the bodies that no drive moves are scaled, and all frictions. Drives are servos whose dampers resist the error to the command's rate.
     Where a scene has no gravity, what is pushed would float on for ever: its joints are damped so that it comes to rest.
     """
 
@@ -83,7 +83,9 @@ class MujocoPlant:
             dof = model.jnt_dofadr[model.actuator_trnid[k, 0]]
             if model.dof_damping[dof] == 0:
                 model.dof_damping[dof] = LAG * model.actuator_gainprm[k, 0]
-        self.damping = model.dof_damping[model.jnt_dofadr[model.actuator_trnid[:, 0]]] / model.actuator_gainprm[:, 0]
+        dofs = model.jnt_dofadr[model.actuator_trnid[:, 0]]
+        # s: dampers over stiffnesses, by actuator
+        self.damping = model.dof_damping[dofs] / model.actuator_gainprm[:, 0]
         if np.any(model.opt.gravity):
             return
         mujoco.mj_forward(model, self.data)
