@@ -111,7 +111,7 @@ class Palm:
             if held > HELD or pose[6] < 0:
                 break
         upright = 1 - 2 * (pose[1] ** 2 + pose[2] ** 2)
-        end = "done" if held > HELD else "fell off the palm" if pose[6] < 0 else "tipped" if upright < 0.7 else "not turned"
+        end = "done" if held > HELD else "the cube fell off the palm" if pose[6] < 0 else "it tipped over" if upright < 0.7 else "it was not turned in time"
         return end, step, float(np.linalg.norm(rotation(goal, pose))), float(np.linalg.norm(pose[4:] - goal[4:])), cpu
 
 
@@ -161,8 +161,7 @@ trials that succeed, at their end. `validation/run palm PATH` makes this table; 
 | quasistep predicts | {len(done)} of {len(runs)} ({100 * low:.1f} to {100 * high:.1f} %) | {np.degrees(turn.mean()):.1f}° ({np.degrees(median(turn)):.1f}°) | {1e3 * place.mean():.1f} mm ({1e3 * median(place):.1f} mm) | {median(run[1] for run in done):.0f} | {1 / median(cpu):.0f} Hz by the median CPU time of {1e3 * median(cpu):.1f} ms, 95 % {1e3 * cpu[int(0.95 * len(cpu))]:.1f} ms |
 | ComFree, printed | 96.5 % | 11° | 7.8 mm | – | > 70 Hz |
 
-Where it does not succeed the cube {missed}. Of the error in place 14 mm are the height of a cube that lies on the palm:
-the controller hardly ever lifts it.
+The other trials: {missed}.
 """
     print(text)
     if arguments.trials == 200:
