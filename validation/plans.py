@@ -12,7 +12,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from statistics import median
@@ -22,7 +22,9 @@ import mujoco
 import numpy as np
 import quasistep as qs
 
+from control import Controller, Weights, rotation
 from machine import cpu_model, versions
+from plants import MujocoPlant as ScenePlant
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "validation/results/plans.md"
@@ -428,6 +430,101 @@ TASKS = [
 ON_ROADMAPS = ("finger pushes a box, regrasps", "Allegro hand turns a ball by up to π, regrasps")
 
 
+# --- the tasks in closed loop: a plan is followed by a controller, on MuJoCo's model of the scene ---
+
+
+@dataclass
+class Loop:
+    """A task on a plant of MuJoCo: which scene file it is converted from, and what is moved."""
+
+    task: str
+    tolerance: str
+    scene: Path
+    trials: int
+    changes: tuple[str, ...] = ()
+    # of the system that plans and predicts
+    system: dict[str, Any] = field(default_factory=dict)
+    # of the plans
+    settings: dict[str, Any] = field(default_factory=dict)
+    # the share of its squeeze with which a grasp of the start is held before the loop begins
+    squeeze: float = 1.0
+
+
+FLOATING = ("gravity=[0,0,0]",)
+EXACT = {"step.friction": "exact"}
+LOOPS = [
+    Loop("planar hand turns a ball", "0.01 rad, 10 mm", ROOT / "scenes/peer/planar_hand.yml", 10, FLOATING, EXACT, {"rates": 0.5}),
+    Loop("Allegro hand turns a ball", "0.1 rad, 10 mm", ROOT / "scenes/peer/allegro_ball.yml", 10, (), EXACT, {"rates": 0.3}, 0.1),
+]
+# of a loop: most steps and plans, steps that the controller sees ahead, and steps at the goal in a row that end it
+LOOP_STEPS, LOOP_PLANS, LOOP_HORIZON, AT_GOAL = 300, 20, 4, 5
+# in tolerances: so far off its plan a body is planned for again, and so far from the goal it is lost
+OFF, LOST = 5.0, 1000.0
+
+
+def miss(system: qs.System, goal: qs.PoseGoal, q: np.ndarray, other: np.ndarray | None = None) -> float:
+    """How far a configuration is from a goal, or from another one in what the goal is about; in tolerances."""
+    pose = system.pose(goal.frame, q)
+    there = np.asarray(goal.pose, dtype=float) if other is None else system.pose(goal.frame, other)
+    angle, distance = np.linalg.norm(rotation(there, pose)), np.linalg.norm(pose[4:] - there[4:])
+    return float(max(angle / goal.angle, distance / goal.distance))
+
+
+def on_plant(system: qs.System, task: Task, loop: Loop, case: Case, plant: ScenePlant) -> tuple[bool, float, int]:
+    """Whether the goal is reached and kept on the plant, the error at the end in tolerances, and the number of plans."""
+    goal, free = case.goal, np.full(system.n_u, np.inf)
+    weights = Weights(place=goal.distance**-2, turn=goal.angle**-2, before=0.3, command=400)
+    controller = Controller(system, goal.frame, weights, kappa=1e-3, horizon=LOOP_HORIZON, reach=0.1, bounds=(-free, free))
+    # a plan is to have a margin
+    near = replace(goal, angle=goal.angle / 2, distance=goal.distance / 2)
+    taken = plans = kept = 0
+    while taken < LOOP_STEPS and plans < LOOP_PLANS:
+        settings = {**task.settings, "attempts": 8, **loop.settings}
+        plan = system.plan(near, q0=plant.q, u0=plant.u, threads=1, seed=plans, **settings)
+        plans += 1
+        for k in range(len(plan.u) + 2 * AT_GOAL):
+            off = 0.0
+            if len(plan.u):
+                ahead = np.minimum(np.arange(k, k + LOOP_HORIZON), len(plan.u) - 1)
+                wanted = controller.command(plant.q, system.pose(goal.frame, plan.q[ahead + 1]), plan.u[ahead])
+                plant.advance(plant.u + np.clip(wanted - plant.u, -0.1, 0.1), system.h)
+                off = miss(system, goal, plant.q, plan.q[ahead[0] + 1])
+            else:
+                plant.advance(plant.u, system.h)
+            taken += 1
+            error = miss(system, goal, plant.q)
+            kept = kept + 1 if error <= 1 else 0
+            if kept == AT_GOAL or off > OFF or taken == LOOP_STEPS:
+                break
+        # what has fallen off its support does not come back
+        if kept == AT_GOAL or error > LOST:
+            break
+    return kept == AT_GOAL, error, plans
+
+
+def plant_row(loop: Loop, seed: int) -> str:
+    """A row of the table of plants."""
+    task = next(task for task in TASKS if task.name == loop.task and task.tolerance == loop.tolerance)
+    system = task.system().with_(loop.system)
+    cases, rng = task.cases(system, np.random.default_rng(seed)), np.random.default_rng(seed)
+    ends, began = [], time.process_time()
+    for index in range(loop.trials):
+        case, (mass, friction) = next(cases), 1 + rng.uniform(-0.3, 0.3, 2)
+        plant = ScenePlant(system, loop.scene, loop.changes, case.q0, case.u0, mass, friction)
+        if loop.squeeze < 1:
+            still = system.commanded(case.q0)
+            plant.u = still + loop.squeeze * (case.u0 - still)
+            plant.advance(plant.u, 10 * system.h)
+        ends.append(on_plant(system, task, loop, case, plant))
+        print(f"\r{loop.task}, MuJoCo: {sum(end[0] for end in ends)} of {index + 1}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    reached, n = sum(end[0] for end in ends), loop.trials
+    low, high = interval(reached, n)
+    share = f"{reached} of {n} ({100 * low:.0f} to {100 * high:.0f} %)"
+    cpu = (time.process_time() - began) / n
+    return said(f"| {loop.task} | {loop.tolerance} | {share} | {median(end[1] for end in ends):.2f} | {median(end[2] for end in ends):.0f} | {cpu:.1f} |")
+
+
 def interval(solved: int, n: int) -> tuple[float, float]:
     """95 % interval of a share (Wilson 1927)."""
     z, p = 1.96, solved / n
@@ -526,7 +623,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="validation/run plans", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--goals", type=int, default=100, metavar="N", help="goals of each task (100)")
     parser.add_argument("--seed", type=int, default=1, help="of goals and planners (1)")
-    parser.add_argument("--only", metavar="WORD", help="only tasks whose name has it; no file is written")
+    parser.add_argument("--only", metavar="WORD", help="only tasks whose name has it, or loop, plants or roadmap; no file is written")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings of planners, as of System.plan")
     arguments = parser.parse_args()
     changes = {key: eval(value) for key, _, value in (pair.partition("=") for pair in arguments.set)}  # noqa: S307
@@ -543,6 +640,11 @@ def main() -> None:
         "|---|---|---|---|",
         *(loop_rows(max(arguments.goals // 10, 1), arguments.seed) if arguments.only in {None, "loop"} else []),
     ])  # fmt: skip
+    plants = "\n".join([
+        "| task | tolerance | reached (95 % interval) | error at the end in tolerances, median | plans, median | CPU s a trial |",
+        "|---|---|---|---|---|---|",
+        *(plant_row(loop, arguments.seed) for loop in LOOPS if arguments.only in {None, "plants"}),
+    ])  # fmt: skip
     shared = [task for task in TASKS if task.name in ON_ROADMAPS and arguments.only in {None, "roadmap"}]
     roads = "\n".join([
         "| task | CPU s to make it | states | solved (95 % interval) | CPU s a goal, median | 95 % |",
@@ -554,7 +656,7 @@ def main() -> None:
         "|---|---|---|---|---|---|",
         *(long_rows(max(arguments.goals // 5, 1), arguments.seed) if arguments.only in {None, "long"} else []),
     ])  # fmt: skip
-    text = f"# Plans to random goals\n\n{head}\n\n{table}\n\nClosed loop of the finger: planned again where the box is off the plan by a tolerance, pushed aside every ten steps:\n\n{loop}\n\nOn a roadmap from one start, whose goals were others:\n\n{roads}\n\nLong plans: the finger brings the box to four random poses in turn, as the plans are found and made shorter:\n\n{long}\n"
+    text = f"# Plans to random goals\n\n{head}\n\n{table}\n\nClosed loop of the finger: planned again where the box is off the plan by a tolerance, pushed aside every ten steps:\n\n{loop}\n\nOther tasks on MuJoCo's model of their scenes, mass and friction ± 30 % (`--only plants`); a controller on the linearised relaxed step follows plans:\n\n{plants}\n\nOn a roadmap from one start, whose goals were others:\n\n{roads}\n\nLong plans: the finger brings the box to four random poses in turn, as the plans are found and made shorter:\n\n{long}\n"
     if arguments.only is None and not changes:
         RESULTS.write_text(text, encoding="utf-8")
 

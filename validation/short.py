@@ -33,7 +33,7 @@ class Peers(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         pass
 
-PEERS = set("matplotlib mujoco pydrake pinocchio scipy gurobipy pyscipopt highspy yaml numpy quasistep".split())
+PEERS = set("daqp matplotlib mujoco pydrake pinocchio scipy gurobipy pyscipopt highspy yaml numpy quasistep".split())
 sys.meta_path.append(Peers())
 parse = argparse.ArgumentParser.parse_args
 
@@ -56,7 +56,7 @@ def command_lines() -> list[list[str]]:
     examples = [shlex.split(line)[1:] for line in re.findall(r"^  (validation/run .*)$", help_text, re.MULTILINE)]
     told = {example[0] for example in examples}
     assert told <= set(names), f"examples of {told - set(names)}, which the help does not list"
-    plain = {"peer": ["peer", "."], "pushes": ["pushes", "."], "formats": ["formats", "--mjcf"]}
+    plain = {"palm": ["palm", "."], "peer": ["peer", "."], "pushes": ["pushes", "."], "formats": ["formats", "--mjcf"]}
     return [plain.get(name, [name]) for name in names] + examples
 
 

@@ -1,0 +1,113 @@
+"""A scene of quasistep as a plant of MuJoCo, whose mass and friction are others than those of the scene."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import quasistep as qs
+
+# s: time in which a drive without a damper of its own follows, and in which what moves without weight comes to rest
+LAG, REST = 0.02, 0.05
+# s: MuJoCo's step, and the time in which its contacts close
+STEP, CONTACT = 0.001, 0.005
+
+
+@cache
+def mjcf(scene: Path, changes: tuple[str, ...]) -> str:
+    """What `quasistep convert` writes of a scene."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "scene.xml"
+        convert = [sys.executable, "-m", "quasistep", "convert", scene, "-o", out, "--quiet"]
+        subprocess.run([*convert, *(word for change in changes for word in ("--set", change))], check=True, capture_output=True)
+        return out.read_text(encoding="utf-8")
+
+
+class MujocoPlant:
+    """A scene in MuJoCo, in steps of 1 ms with elliptic cones.
+
+    Masses of the bodies that no drive moves are scaled, and all frictions. Drives are servos whose dampers resist the error to the command's rate.
+    Where a scene has no gravity, what is pushed would float on for ever: its joints are damped so that it comes to rest.
+    """
+
+    def __init__(self, system: qs.System, scene: Path, changes: tuple[str, ...], q: np.ndarray, u: np.ndarray, mass: float, friction: float) -> None:  # fmt: skip
+        model = mujoco.MjModel.from_xml_string(mjcf(scene, changes))
+        model.opt.timestep, model.opt.integrator = STEP, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        model.opt.cone, model.opt.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10
+        model.geom_friction[:, 0] *= friction
+        model.pair_friction[:, :2] *= friction
+        driven = {model.actuator_trnid[k, 0] for k in range(model.nu)}
+        for joint in range(model.njnt):
+            if self.moves_freely(model, joint, driven):
+                body = model.jnt_bodyid[joint]
+                model.body_mass[body] *= mass
+                model.body_inertia[body] *= mass
+        model.geom_solref[:] = CONTACT, 1
+        model.pair_solref[:] = CONTACT, 1
+        self.places, data = [], mujoco.MjData(model)
+        for name in system.coordinates:
+            self.places.append(self.place(model, name))
+        self.model, self.data = model, data
+        self.actuators = [model.actuator(name).id for name in system.commands]
+        mujoco.mj_setConst(model, data)
+        self.damp(driven)
+        data.qpos[self.places] = q
+        self.u = u.copy()
+        data.ctrl[self.actuators] = u
+        mujoco.mj_forward(model, data)
+
+    @staticmethod
+    def moves_freely(model: mujoco.MjModel, joint: int, driven: set[int]) -> bool:
+        """Whether no joint of the tree of this one is driven."""
+        root = model.body_rootid[model.jnt_bodyid[joint]]
+        return all(model.body_rootid[model.jnt_bodyid[k]] != root for k in driven)
+
+    @staticmethod
+    def place(model: mujoco.MjModel, name: str) -> int:
+        """The entry of qpos that a coordinate of quasistep has."""
+        joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
+        if joint >= 0:
+            return int(model.jnt_qposadr[joint])
+        name, _, part = name.rpartition(".")
+        return int(model.jnt_qposadr[model.joint(name).id]) + ("x", "y", "z", "qw", "qx", "qy", "qz").index(part)
+
+    def damp(self, driven: set[int]) -> None:
+        """Gives drives dampers, and brings what has no weight to rest."""
+        model = self.model
+        for k in range(model.nu):
+            dof = model.jnt_dofadr[model.actuator_trnid[k, 0]]
+            if model.dof_damping[dof] == 0:
+                model.dof_damping[dof] = LAG * model.actuator_gainprm[k, 0]
+        dofs = model.jnt_dofadr[model.actuator_trnid[:, 0]]
+        # s: dampers over stiffnesses, by actuator
+        self.damping = model.dof_damping[dofs] / model.actuator_gainprm[:, 0]
+        if np.any(model.opt.gravity):
+            return
+        mujoco.mj_forward(model, self.data)
+        mass = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, self.data, mass)
+        for joint in range(model.njnt):
+            if self.moves_freely(model, joint, driven):
+                first = model.jnt_dofadr[joint]
+                for dof in range(first, first + (6 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 1)):
+                    model.dof_damping[dof] += mass[dof, dof] / REST
+
+    @property
+    def q(self) -> np.ndarray:
+        """The configuration, in quasistep's order."""
+        return self.data.qpos[self.places].copy()
+
+    def advance(self, u: np.ndarray, h: float) -> None:
+        """Leads the command to u on a straight line within h."""
+        steps = round(h / STEP)
+        rate = (u - self.u) / h
+        for k in range(steps):
+            now = self.u + (k + 1) / steps * (u - self.u)
+            self.data.ctrl[self.actuators] = now + self.damping[self.actuators] * rate
+            mujoco.mj_step(self.model, self.data)
+        self.u = u.copy()
