@@ -35,9 +35,10 @@ impl Search<'_> {
                 steps: most - 1,
             };
             let last = first + 2 + (random.unit() * (most - first - 1) as f64) as usize;
-            let from = match is_direct {
-                true => Some(way[first]),
-                false => self.straight(tree, &way, (first, last.min(most))),
+            let from = if is_direct {
+                Some(way[first])
+            } else {
+                self.straight(tree, &way, (first, last.min(most)))
             };
             let Some(from) = from else { continue };
             // what is left to the goals
