@@ -183,7 +183,7 @@ fn the_point_robot_under_control_moves_as_planned() {
         assert!(off <= 1e-10, "{off:e}");
         hit |= step.moved[0].report.contacts.iter().any(|c| c.normal_force > 1e-6);
     }
-    assert!(hit && run.worst_prediction_error() <= 1e-10);
+    assert!(hit && run.worst_prediction_error().2 <= 1e-10);
 }
 
 /// Shipped scenes with their own step sizes run to their end with dynamics. Two are left out: fifty
