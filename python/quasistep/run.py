@@ -347,7 +347,7 @@ class Run(Pictured):
         Returns
         -------
         ndarray, shape (K, 3)
-            In each step, in the world, in N.
+            In each step, in the world, in N. Row k is of the step that ends at ``t[k + 1]``.
 
         Examples
         --------
