@@ -47,8 +47,8 @@ def test_modes_are_those_of_the_impulses(point_robot):
     normal = plan.impulses[:, [c.normal for c in plan.contacts]]
     slip = plan.impulses[:, [c.slip for c in plan.contacts]]
     assert plan.modes.shape == (20, 3) and (plan.modes == qs.Mode.SLIDE).any()
-    np.testing.assert_array_equal(plan.modes == qs.Mode.SEPARATE, normal <= 0)
-    np.testing.assert_array_equal(plan.modes == qs.Mode.SLIDE, (normal > 0) & (slip > 1e-6))
+    np.testing.assert_array_equal(plan.modes == qs.Mode.SEPARATE, normal <= 1e-8)
+    np.testing.assert_array_equal(plan.modes == qs.Mode.SLIDE, (normal > 1e-8) & (slip > 1e-6))
 
 
 def test_matrices_by_hand_give_the_plan_of_the_scene(point_robot):

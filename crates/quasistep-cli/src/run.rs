@@ -136,8 +136,8 @@ fn follow(
     quiet: bool,
 ) -> Result<Course, Failure> {
     let head = scene.empty_recording(&scene.params);
-    let mut stream = output.stream(&folder.place(), scene, &head)?;
     interrupt::listen();
+    let mut stream = output.stream(&folder.place(), scene, &head)?;
     let duration = scene.end_with(&RunOptions::default(), scene.start.time) - scene.start.time;
     let bar = time_bar(duration, quiet);
     let start = Instant::now();
