@@ -36,21 +36,21 @@ PLANT_STEPS, H = 50, 0.1
 Trial = tuple[str, int, float, float, list[float]]
 # m: its sites of fingertips on the last links
 TIPS = {"ff": 0.0384, "mf": 0.0384, "rf": 0.0384, "th": 0.054}
-# chosen by trials of seeds 0 to 11 and 2000 to 2029; single trials of seeds 1004 to 1018, which are in the table, were looked at to see why they fail
+# chosen by trials of seeds 2000 to 2119
 WEIGHTS = Weights(place=10000, turn=25, before=0.1, tips=1, command=0.1)
-SETTINGS = {"kappa": 4e-4, "horizon": 6, "scale": (2, 2, 1, 1, 1, 1)}
+SETTINGS = {"kappa": 1e-4, "horizon": 6, "scale": (3, 3, 1, 2, 2, 1)}
 SCENE = """\
 format: 1
 title: An Allegro hand and a cube
-# a cone of four edges takes a third of the time; objects resist a step's motion five times as much as their mass does
-step: {{size: 0.1, friction: convex, inertia: mass, cone: 4, contact_margin: 0.03, passive_mass_scale: 5, max_overlap: .inf}}
+# a cone of four edges takes a quarter of the time; objects resist a step's motion five times as much as their mass does
+step: {{size: 0.1, friction: exact, inertia: mass, cone: 4, contact_margin: 0.03, passive_mass_scale: 5, max_overlap: .inf}}
 models:
   scene: {{mjcf: "{model}"}}
-# half of MuJoCo's: relaxed steps have convex friction, by which a cube that slides rises, and by half as much with half of it
+# less than MuJoCo's, for safety
 friction:
   pairs:
-    - {{a: "scene/*_*", b: scene/obj, mu: 0.5}}
-    - {{a: scene/palm, b: scene/obj, mu: 0.25}}
+    - {{a: "scene/*_*", b: scene/obj, mu: 0.7}}
+    - {{a: scene/palm, b: scene/obj, mu: 0.35}}
 collisions:
   exclude: [[scene/palm, "scene/*_*"], ["scene/*_*", "scene/*_*"]]
 """

@@ -33,7 +33,8 @@ class Smooth(NamedTuple):
 
     Every contact and every joint limit has :math:`\lambda^T s = \kappa` in place of 0: whatever the shape of its
     cone and the number of its edges. :math:`\kappa` is in J: a force of :math:`\kappa` N at a distance of 1 m
-    that closes in a straight line.
+    that closes in a straight line. With exact friction, the default, it is the normal impulse times the gap, and
+    what slides stays on its support. With convex friction it rises with its slip.
 
     Parameters
     ----------
@@ -195,7 +196,8 @@ class StepDerivatives:
     kinks : Kinks
     mode : "exact" or Smooth
     smoothing_bound : float
-        :math:`(v - v_\text{exact})^T P (v - v_\text{exact})` is at most so much, in J; 0 if exact.
+        :math:`(v - v_\text{exact})^T P (v - v_\text{exact})` is at most so much, in J; 0 if exact, infinite for
+        relaxed steps with exact friction.
 
     Examples
     --------

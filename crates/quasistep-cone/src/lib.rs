@@ -113,6 +113,6 @@ pub use quasistep_linalg::{
     Method, Methods, Reason, Residuals, Saturation, Settings, Solution, Status,
 };
 pub use sensitivity::{
-    ChangeAt, Kinks, Relaxed, RelaxedStart, Responses, Sensitivity, SensitivityError,
+    Barrier, ChangeAt, Kinks, Relaxed, RelaxedStart, Responses, Sensitivity, SensitivityError,
 };
 pub use solver::{ConeSolver, WarmStart};

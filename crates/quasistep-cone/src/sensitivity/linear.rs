@@ -70,6 +70,10 @@ pub struct Faces {
     /// Whether friction is exact. Then `pi` marks the edges on the face of a pyramid's force, and
     /// the matrices of `pi_round` are `N Mᵀ`.
     pub exact: bool,
+    /// Share of the slip by which gaps are wider: 1 for Coulomb's law, 0 for the convex one. If it is not
+    /// 0, `C` stands for `C G`; `wider` is the `ℓ` of `G`. See [`widen`](super::widen).
+    pub(super) widens: f64,
+    pub(super) wider: Vec<f64>,
 }
 
 impl Faces {
@@ -85,6 +89,7 @@ impl Faces {
         }
         self.any = false;
         self.exact = false;
+        self.widens = 0.0;
     }
 
     /// `v ← Pi v` on a padded `z`, or `v ← Piᵀ v`, depending on `way`.
@@ -139,6 +144,7 @@ impl Faces {
                 let row = &self.curve_round[E_at + a * stride..];
                 to.extend((0..k).map(|b| E(a)[a] * row[b] * E(b)[b]));
             }
+            self.widen_in_rows(p, cone, way, &mut to[first + 2 * k * k..]);
             return;
         }
         // reduce the active rows to a triangle, one after another; with exact friction reduce their
@@ -172,13 +178,25 @@ impl Faces {
                 to.push(terms.map(|((a, b), c)| a * c * b).sum());
             }
         }
+        self.widen_in_rows(p, cone, way, &mut to[first + 2 * k * k..]);
     }
 
-    /// `v ← C v` on a padded `z`.
-    pub(crate) fn curve(&self, p: &ConeProgram, v: &mut [f64]) {
+    /// `v ← C v` on a padded `z`, or with the transpose, depending on `way`.
+    pub(crate) fn curve(&self, p: &ConeProgram, way: Way, v: &mut [f64]) {
         for cone in &p.cones {
-            times(cone, &self.curve, &self.curve_round, v);
+            if way == Way::Forward {
+                self.widen(cone, v);
+            }
+            self.bend(cone, v);
+            if way == Way::Backward {
+                self.widen_backward(cone, v);
+            }
         }
+    }
+
+    /// `v ← C v` for one cone, as if gaps were not wider.
+    pub(super) fn bend(&self, cone: &ConeData, v: &mut [f64]) {
+        times(cone, &self.curve, &self.curve_round, v);
     }
 }
 
@@ -285,9 +303,10 @@ impl Linear {
     pub fn factor(&mut self, p: &ConeProgram, faces: &Faces) -> bool {
         let scale = self.scale(p);
         self.rho = if faces.any { DERIVATIVE_PENALTY * scale } else { 0.0 };
-        if faces.exact {
+        if faces.exact || faces.widens > 0.0 {
             return self.factor_exact(p, faces, Way::Forward);
         }
+        self.factors.exact = false;
         for (w, (pi, c)) in self.w.iter_mut().zip(faces.pi.iter().zip(&faces.curve)) {
             *w = self.rho * pi + c;
         }
@@ -412,7 +431,7 @@ impl Linear {
                 r[*at] += stiffness * x[*at];
             }
             self.rows(p, x, &mut curved);
-            faces.curve(p, &mut curved);
+            faces.curve(p, way, &mut curved);
             for (c, (z, v)) in curved.iter_mut().zip(zeta.iter().zip(&off)) {
                 *c = z - self.rho * v - *c;
             }

@@ -49,11 +49,12 @@ mod respond;
 mod responses;
 mod smooth;
 mod unsymmetric;
+mod widen;
 
 pub use active::{Active, Kinks, Sliding, slack_terms};
 pub use linear::{Faces, Linear, largest};
 pub use prepared::Prepared;
-pub use relaxed::{Relaxed, RelaxedStart};
+pub use relaxed::{Barrier, Relaxed, RelaxedStart};
 pub use responses::Responses;
 pub use unsymmetric::Way;
 
@@ -332,7 +333,7 @@ impl Sensitivity {
         let Self { p, linear, active, w, f, ds, g, zeta, e, dx: move_x, .. } = self;
         let faces = &active.faces;
         g.copy_from_slice(ds);
-        faces.curve(p, g);
+        faces.curve(p, Way::Forward, g);
         for g in g.iter_mut() {
             *g = -*g;
         }
@@ -361,7 +362,7 @@ impl Sensitivity {
             linear.nearest(p, faces, Way::Forward, e, f);
             zeta.iter_mut().zip(&*e).for_each(|(z, e)| *z += e);
         }
-        faces.curve(p, ds);
+        faces.curve(p, Way::Forward, ds);
         zeta.iter_mut().zip(&*ds).for_each(|(z, s)| *z -= s);
         p.unpad_x(move_x, dx);
         kernels::unpad(linear.isa, p, zeta, dz);
@@ -458,7 +459,7 @@ impl Sensitivity {
         for e in e.iter_mut() {
             *e = -*e;
         }
-        faces.curve(p, ds);
+        faces.curve(p, Way::Backward, ds);
         for d in ds.iter_mut() {
             *d = -*d;
         }
@@ -480,7 +481,7 @@ impl Sensitivity {
         }
         // explicit part of the gradient with respect to the rows
         linear.rows(p, move_x, g);
-        faces.curve(p, g);
+        faces.curve(p, Way::Backward, g);
         for (d, (z, c)) in ds.iter_mut().zip(zeta.iter().zip(&*g)) {
             *d += z - c;
         }
@@ -515,7 +516,7 @@ impl Sensitivity {
         let Self { p, linear, active, ds, .. } = self;
         ds.fill(0.0);
         p.pad_z(rows, ds);
-        active.faces.curve(p, ds);
+        active.faces.curve(p, Way::Forward, ds);
         kernels::unpad(linear.isa, p, ds, rows);
         Ok(())
     }

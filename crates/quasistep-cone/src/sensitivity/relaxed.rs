@@ -2,6 +2,15 @@
 
 use quasistep_linalg::Solution;
 
+/// How a program is relaxed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Barrier {
+    /// `z_kᵀ s_k` of every cone, > 0, in the unit of the cost.
+    pub kappa: f64,
+    /// Whether the law is Coulomb's, in place of the convex one: gaps are wider by the slip.
+    pub coulomb: bool,
+}
+
 /// Solution of a relaxed program. Reuse one value: its memory is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Relaxed {

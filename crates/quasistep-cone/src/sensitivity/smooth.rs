@@ -33,12 +33,12 @@
 
 use super::active::Kinks;
 use super::linear::{Faces, largest};
-use super::relaxed::{Memory, Relaxed, RelaxedStart};
+use super::relaxed::{Barrier, Memory, Relaxed, RelaxedStart};
 use super::unsymmetric::Way;
 use super::{Sensitivity, SensitivityError};
 use crate::kernels::{self, Groups, Iterate, Scaled, Step};
 use crate::program::{ConeData, ConeProgram};
-use crate::second_order::norm;
+use crate::second_order::{self, norm};
 use crate::tolerances::interior::SHORTEST;
 use crate::tolerances::{
     BARRIER_FALL, BARRIER_GOOD, BARRIER_LONG, BARRIER_PRODUCT, BARRIER_REACHED, BARRIER_SHORTEST,
@@ -49,6 +49,8 @@ use crate::tolerances::{
 const ITERATIONS: u32 = 150;
 /// Largest number of iterations without progress, after which rounding dominates.
 const STALLED: u32 = 4;
+/// Number of steps from the convex law to Coulomb's.
+const SHARES: u32 = 20;
 
 impl Sensitivity {
     /// Solves the relaxed program into `out`, and prepares its derivative: that of `x(kappa)` and
@@ -67,7 +69,7 @@ impl Sensitivity {
     pub fn smooth(
         &mut self,
         program: &ConeProgram,
-        kappa: f64,
+        Barrier { kappa, coulomb }: Barrier,
         start: Option<RelaxedStart<'_>>,
         out: &mut Relaxed,
     ) -> Result<Kinks, SensitivityError> {
@@ -84,6 +86,7 @@ impl Sensitivity {
         self.active.sliding.clear();
         self.active.held.clear();
         self.active.faces.reset(program);
+        self.active.faces.widens = if coulomb { 1.0 } else { 0.0 };
         self.prepare_relaxed();
         let mut end = Err(SensitivityError::NotInside);
         out.iterations = 0;
@@ -96,6 +99,9 @@ impl Sensitivity {
             if end != Err(SensitivityError::NotInside) {
                 break;
             }
+        }
+        if coulomb && end == Err(SensitivityError::NotInside) {
+            end = self.lead(kappa, out);
         }
         end?;
         for (v, n) in [(&mut out.x, program.n), (&mut out.z, program.m), (&mut out.s, program.m)] {
@@ -110,6 +116,7 @@ impl Sensitivity {
         let springs = linear.set_springs(p, x, |k, force| force > p.saturations[k].limit);
         active.kinks = Kinks { springs, ..Kinks::default() };
         self.weigh();
+        self.find_widening();
         if !self.linear.factor(&self.p, &self.active.faces) {
             return Err(SensitivityError::NotUnique);
         }
@@ -187,6 +194,25 @@ impl Sensitivity {
         }
     }
 
+    /// Leads the solution from the convex law to Coulomb's, in equal shares of the slip.
+    fn lead(&mut self, kappa: f64, out: &mut Relaxed) -> Result<(), SensitivityError> {
+        self.active.faces.widens = 0.0;
+        let mut end = Err(SensitivityError::NotInside);
+        for over in BARRIER_STARTS {
+            self.start(kappa * over, None);
+            end = self.path(kappa, over, out);
+            if end != Err(SensitivityError::NotInside) {
+                break;
+            }
+        }
+        for k in 1..=SHARES {
+            end?;
+            self.active.faces.widens = f64::from(k) / f64::from(SHARES);
+            end = self.path(kappa, 1.0, out);
+        }
+        end
+    }
+
     /// Newton's method from the current point, while the parameter decreases from `over kappa` to
     /// `kappa`.
     fn path(&mut self, kappa: f64, over: f64, out: &mut Relaxed) -> Result<(), SensitivityError> {
@@ -234,7 +260,7 @@ impl Sensitivity {
     /// Computes the residuals of stationarity and slacks at the point. Returns the largest, as a
     /// share of its terms.
     fn errors(&mut self, kappa: f64) -> f64 {
-        let Self { p, linear, x, z, s, g, relaxed, .. } = self;
+        let Self { p, linear, active, x, z, s, g, relaxed, .. } = self;
         let Memory { live, gap, pull, .. } = relaxed;
         linear.cost_times(p, x, pull);
         let mut force = largest(pull).max(largest(&p.c));
@@ -248,6 +274,9 @@ impl Sensitivity {
         g.iter_mut().zip(&*z).for_each(|(g, z)| *g = -z);
         linear.add_forces(p, g, pull);
         linear.slacks(p, x, gap);
+        if active.faces.widens > 0.0 {
+            active.faces.find_widening(p, s, gap);
+        }
         let mut speed = largest(gap);
         let mut off = 0.0_f64;
         for cone in &p.cones {
@@ -290,6 +319,14 @@ impl Sensitivity {
         kernels::weights(linear.isa, cones, at, curve, curve_round);
     }
 
+    /// The widening of gaps at the solution itself.
+    fn find_widening(&mut self) {
+        let Self { p, active, s, g, .. } = self;
+        if active.faces.widens > 0.0 {
+            active.faces.find_widening(p, s, g);
+        }
+    }
+
     /// One step towards `s ∘ z = mu e`; returns its length.
     fn newton_step(&mut self, mu: f64) -> f64 {
         let Self { p, linear, active, x, z, s, ds, f, relaxed, .. } = self;
@@ -299,6 +336,7 @@ impl Sensitivity {
         for v in [&mut *ds, &mut *dz] {
             v.fill(0.0);
         }
+        p.cones.iter().for_each(|cone| active.faces.widen(cone, gap));
         let cones = Groups { p, groups: &linear.structure.groups };
         let scaled = Scaled { at: Iterate { compliance: 0.0, s, z, gap }, w, D };
         kernels::corrector(isa, cones, mu, live, scaled, Step { ds, dz }, t);
@@ -307,12 +345,48 @@ impl Sensitivity {
         linear.invert(Way::Forward, f);
         let cones = Groups { p, groups: &linear.structure.groups };
         let scaled = Scaled { at: Iterate { compliance: 0.0, s, z, gap }, w, D };
-        let blocked = kernels::directions(isa, cones, f, scaled, t, ds, dz);
+        let blocked = if active.faces.widens > 0.0 {
+            linear.rows(p, f, ds);
+            directions(p, &active.faces, [s, z, gap, t], ds, dz)
+        } else {
+            kernels::directions(isa, cones, f, scaled, t, ds, dz)
+        };
         let alpha = (BARRIER_STEP / blocked.max(SHORTEST)).min(1.0);
         x.iter_mut().zip(&*f).for_each(|(x, d)| *x += alpha * d);
         kernels::advance(isa, cones, alpha, Step { ds, dz }, s, z, gap);
         alpha
     }
+}
+
+/// [`kernels::directions`] where gaps are wider: `dz = −t − C G A dx` and `ds = gap + G A dx`, from `ds = A
+/// dx`. Returns the inverse of the longest step inside the cones.
+fn directions(
+    p: &ConeProgram,
+    faces: &Faces,
+    [s, z, gap, t]: [&[f64]; 4],
+    ds: &mut [f64],
+    dz: &mut [f64],
+) -> f64 {
+    let mut blocked = -1.0_f64;
+    for cone in &p.cones {
+        let own = cone.at as usize..(cone.at + cone.m) as usize;
+        faces.widen(cone, ds);
+        dz[own.clone()].copy_from_slice(&ds[own.clone()]);
+        faces.bend(cone, dz);
+        for i in own.clone() {
+            dz[i] = -t[i] - dz[i];
+            ds[i] += gap[i];
+        }
+        for (v, dv) in [(s, &*ds), (z, &*dz)] {
+            let (v, dv) = (&v[own.clone()], &dv[own.clone()]);
+            blocked = blocked.max(if cone.round {
+                second_order::blocked(v, dv)
+            } else {
+                v.iter().zip(dv).fold(-1.0, |most: f64, (v, dv)| most.max(-dv / v))
+            });
+        }
+    }
+    blocked
 }
 
 /// Upper bound of the largest squared row of `E J`.

@@ -4,9 +4,13 @@
 use crate::common::Samples;
 use crate::common::patches::{Patches, dot, each_entry, room};
 use quasistep_cone::{
-    Cone, ConeProgram, ConeSolver, Relaxed, RelaxedStart, Saturation, Sensitivity,
+    Barrier, Cone, ConeProgram, ConeSolver, Relaxed, RelaxedStart, Saturation, Sensitivity,
     SensitivityError, Settings, Solution, Status,
 };
+
+fn convex(kappa: f64) -> Barrier {
+    Barrier { kappa, coulomb: false }
+}
 
 fn solve(program: &ConeProgram) -> Solution {
     let mut out = Solution::default();
@@ -179,7 +183,7 @@ fn exact_derivatives_are_those_of_central_differences() {
 fn adjoints_are_transposes() {
     let mut sensitivity = Sensitivity::new();
     let mut relaxed = Relaxed::default();
-    let mut relaxed_too = 0;
+    let mut relaxed_too = [0; 2];
     for seed in 0..60 {
         let at = Patches::sample(&mut Samples::new(seed), seed % 2 == 1);
         let p = at.program();
@@ -187,15 +191,15 @@ fn adjoints_are_transposes() {
         if answer.status != Status::Solved {
             continue;
         }
-        for smooth in [false, true] {
-            if smooth {
-                if let Err(why) =
-                    sensitivity.smooth(&p, 1e-3, Some(RelaxedStart::of(&answer)), &mut relaxed)
-                {
+        for law in [None, Some(false), Some(true)] {
+            if let Some(coulomb) = law {
+                let barrier = Barrier { kappa: 1e-3, coulomb };
+                let start = Some(RelaxedStart::of(&answer));
+                if let Err(why) = sensitivity.smooth(&p, barrier, start, &mut relaxed) {
                     assert!(why == SensitivityError::NotInside && room(&p) < 1e-12, "{seed}");
                     continue;
                 }
-                relaxed_too += 1;
+                relaxed_too[usize::from(coulomb)] += 1;
             } else {
                 sensitivity.exact(&p, &answer).unwrap();
             }
@@ -228,17 +232,17 @@ fn adjoints_are_transposes() {
             // Loan, Matrix Computations, 5.3.7)
             let size = (p.n() + p.m()) as f64 * terms * terms * (1.0 + left);
             let error = (one - other).abs() / size;
-            assert!(error < 1e-13, "{seed} {smooth}: {one} and {other}, {error:e}");
+            assert!(error < 1e-13, "{seed} {law:?}: {one} and {other}, {error:e}");
         }
     }
-    assert!(relaxed_too >= 30, "{relaxed_too}");
+    assert!(relaxed_too.iter().all(|count| *count >= 30), "{relaxed_too:?}");
 }
 
 #[test]
 fn smooth_derivatives_are_those_of_central_differences() {
     let mut sensitivity = Sensitivity::new();
     let (mut out, mut near) = (Relaxed::default(), Relaxed::default());
-    let mut count = 0;
+    let mut counts = [0; 2];
     for seed in 0..60 {
         let at = Patches::sample(&mut Samples::new(seed), seed % 2 == 1);
         let p = at.program();
@@ -246,9 +250,11 @@ fn smooth_derivatives_are_those_of_central_differences() {
         if answer.status != Status::Solved {
             continue;
         }
-        for kappa in [1.0, 1e-1, 1e-2] {
+        for (kappa, coulomb) in [1.0, 1e-1, 1e-2].into_iter().flat_map(|k| [(k, false), (k, true)])
+        {
+            let barrier = Barrier { kappa, coulomb };
             let kinks =
-                match sensitivity.smooth(&p, kappa, Some(RelaxedStart::of(&answer)), &mut out) {
+                match sensitivity.smooth(&p, barrier, Some(RelaxedStart::of(&answer)), &mut out) {
                     Ok(kinks) => kinks,
                     Err(why) => {
                         assert!(why == SensitivityError::NotInside && room(&p) < 1e-12, "{seed}");
@@ -259,7 +265,7 @@ fn smooth_derivatives_are_those_of_central_differences() {
             let mut other = Sensitivity::new();
             let of = |h: f64| {
                 let p = at.moved(seed + 1, h).program();
-                other.smooth(&p, kappa, Some(RelaxedStart::of(&answer)), &mut near).ok()?;
+                other.smooth(&p, barrier, Some(RelaxedStart::of(&answer)), &mut near).ok()?;
                 Some([near.x.clone(), near.z.clone(), near.s.clone()])
             };
             let h = (kappa * 1e-2).clamp(1e-6, 2e-4);
@@ -279,12 +285,12 @@ fn smooth_derivatives_are_those_of_central_differences() {
             }
             for (k, ours) in [dx, dz].iter().enumerate() {
                 let error = apart(ours, &by_differences[k]) / largest(ours).max(1e-2);
-                assert!(error < 1e-6, "{seed} kappa {kappa} {k}: {error:e}");
+                assert!(error < 1e-6, "{seed} {barrier:?} {k}: {error:e}");
             }
-            count += 1;
+            counts[usize::from(coulomb)] += 1;
         }
     }
-    assert!(count >= 60, "{count}");
+    assert!(counts.iter().all(|count| *count >= 60), "{counts:?}");
 }
 
 /// The relaxed solution satisfies the error bound of the duality gap, and tends to the exact one.
@@ -302,7 +308,7 @@ fn smooth_tends_to_exact_within_the_bound() {
         }
         for kappa in [10.0, 1e-1, 1e-3, 1e-5, 1e-7] {
             if let Err(why) =
-                sensitivity.smooth(&p, kappa, Some(RelaxedStart::of(&answer)), &mut out)
+                sensitivity.smooth(&p, convex(kappa), Some(RelaxedStart::of(&answer)), &mut out)
             {
                 // slack and force of a round cone are then within 1e-7 of its boundary, which
                 // leaves no digits for 1e-12
@@ -363,7 +369,7 @@ fn the_log_barrier_step_is_reproduced() {
         contact.J(0, 0).copy_from_slice(&[0.0, 1.0, 0.0]);
         contact.J(0, 1).copy_from_slice(&[-1.0, 0.0, 1.0]);
         let mut out = Relaxed::default();
-        Sensitivity::new().smooth(&program, 0.02, None, &mut out).unwrap();
+        Sensitivity::new().smooth(&program, convex(0.02), None, &mut out).unwrap();
         assert!(apart(&out.x, &expected) < 1e-9, "{:?}", out.x);
     }
 }
@@ -395,7 +401,7 @@ fn the_linear_pusher_is_reproduced_with_its_derivative() {
     sensitivity.forward(&by_u, &mut dx, &mut dz).unwrap();
     assert!(apart(&dx, &[1.0 / 101.0; 2]) < 1e-12 && (dz[0] - 100.0 / 101.0).abs() < 1e-9);
     let mut out = Relaxed::default();
-    sensitivity.smooth(&pusher(0.1), 1e-2, None, &mut out).unwrap();
+    sensitivity.smooth(&pusher(0.1), convex(1e-2), None, &mut out).unwrap();
     assert!(apart(&out.x, &[0.000496280979, 0.000995037190]) < 1e-9, "{:?}", out.x);
     assert!((out.z[0] - 0.099503719021).abs() < 1e-9);
 }
@@ -425,7 +431,7 @@ fn kinks_are_flagged_and_misuse_is_an_error() {
     let none = sensitivity.exact(&program, &Solution::default());
     assert_eq!(none, Err(SensitivityError::NotSolved));
     let mut out = Relaxed::default();
-    let bad = sensitivity.smooth(&program, f64::NAN, None, &mut out);
+    let bad = sensitivity.smooth(&program, convex(f64::NAN), None, &mut out);
     assert_eq!(bad, Err(SensitivityError::Dimensions));
 }
 

@@ -10,7 +10,8 @@ pub enum Mode {
     /// that [`StepKinks`] describes.
     Exact,
     /// Derivative of the relaxed step, whose contacts push before they touch. `q_next` is then that
-    /// of the relaxed step.
+    /// of the relaxed step. Its friction is exact or convex as in the formulation: with the exact law
+    /// the normal impulse times the gap is `kappa`, whether or not surfaces slide.
     Smooth {
         /// Complementarity product `λᵀ s = kappa` of every contact and every joint limit, for any
         /// cone shape and number of edges, in J, > 0. A contact at a distance of one metre that

@@ -295,7 +295,8 @@ impl Derivatives {
 
     /// Bound on the difference between the relaxed and the exact velocity: `(v − v_exact)ᵀ P (v −
     /// v_exact) ≤ bound`, in J, with the `P` of the step. It is `kappa` times the number of
-    /// contacts and limits with rows; 0 for the exact step.
+    /// contacts and limits with rows; 0 for the exact step, infinity for a relaxed step with exact
+    /// friction.
     pub fn smoothing_bound(&self) -> f64 {
         self.bound
     }

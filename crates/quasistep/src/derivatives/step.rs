@@ -13,7 +13,7 @@ use crate::step::Request;
 use crate::sweep::Breach;
 use crate::system::{Role, System};
 use crate::workspace::{Pressing, SetSystem, StartFrom, Workspace};
-use quasistep_cone::{RelaxedStart, WarmStart};
+use quasistep_cone::{Barrier, RelaxedStart, WarmStart};
 use quasistep_friction::CoulombSensitivity;
 use quasistep_model::Twist;
 use std::sync::Arc;
@@ -232,18 +232,22 @@ impl System {
         out: &mut Derivatives,
     ) -> Result<StepParams, DerivativeError> {
         let mut used = params.clone();
-        if !self.relax_again(state, input, params, kappa, out) {
+        let coulomb = params.formulation.friction == FrictionLaw::Exact;
+        let barrier = Barrier { kappa, coulomb };
+        if !self.relax_again(state, input, params, barrier, out) {
             let work = &mut out.work;
             let mode = Mode::Smooth { kappa };
             used = self.solve_to_differentiate(state, input, params, mode, work)?.1;
             let program = &work.problem.program.convex;
             let start = Some(RelaxedStart::of(&work.convex.solution));
-            out.kinks.program = out.sensitivity.smooth(program, kappa, start, &mut out.relaxed)?;
+            out.kinks.program =
+                out.sensitivity.smooth(program, barrier, start, &mut out.relaxed)?;
         }
         let Derivatives { work, relaxed, x, z, bound, .. } = out;
         x.clone_from(&relaxed.x);
         z.clone_from(&relaxed.z);
-        *bound = kappa * work.problem.program.convex.n_cones() as f64;
+        let n = work.problem.program.convex.n_cones() as f64;
+        *bound = if coulomb { f64::INFINITY } else { kappa * n };
         if let Some(rows) = &mut work.warm.last_step {
             work.problem.keep(z, &relaxed.s, 0.0, rows);
         }
@@ -261,7 +265,7 @@ impl System {
         state: &State,
         input: &Drive<'_>,
         params: &StepParams,
-        kappa: f64,
+        barrier: Barrier,
         out: &mut Derivatives,
     ) -> bool {
         // the search for rebounds needs exact forces
@@ -279,7 +283,7 @@ impl System {
         let WarmStart { z, s } = work.convex.start_from(&work.problem, rows);
         let program = &work.problem.program.convex;
         let start = RelaxedStart { x: &[], z, s };
-        let Ok(found) = sensitivity.smooth(program, kappa, Some(start), relaxed) else {
+        let Ok(found) = sensitivity.smooth(program, barrier, Some(start), relaxed) else {
             return false;
         };
         kinks.program = found;

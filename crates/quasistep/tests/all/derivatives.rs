@@ -312,25 +312,57 @@ fn derivatives_by_parameters_are_those_of_differences() {
 /// is within its bound.
 #[test]
 fn smooth_tends_to_exact() {
-    for cone in [Cone::Pyramid(4), Cone::Round] {
-        let law = Formulation::convex(cone);
-        let (system, mut exact) = push(&BASE, law, Mode::Exact);
+    let laws = [Formulation::convex, Formulation::exact];
+    for (cone, law) in
+        [Cone::Pyramid(4), Cone::Round].into_iter().flat_map(|c| laws.map(|law| (c, law(c))))
+    {
+        // with exact friction rigid corners share a load in many ways, and move the box in as many
+        let compliance = if law == Formulation::convex(cone) { 0.0 } else { 1e-4 };
+        let at = Parameters { compliance, ..BASE };
+        let (system, mut exact) = push(&at, law, Mode::Exact);
         let (mut by_q, mut by_u) = (vec![0.0; 49], vec![0.0; 7]);
         exact.jacobian(&system, &mut by_q, &mut by_u).unwrap();
         let mut errors = Vec::new();
         for kappa in [1e-6, 1e-7, 1e-8] {
-            let (_, mut smooth) = push(&BASE, law, Mode::Smooth { kappa });
+            let (_, mut smooth) = push(&at, law, Mode::Smooth { kappa });
             let (mut q, mut u) = (vec![0.0; 49], vec![0.0; 7]);
             smooth.jacobian(&system, &mut q, &mut u).unwrap();
             errors.push(apart(&u, &by_u));
             // mass alone bounds the error: P is at least the box's mass in every translation
             let dv = smooth.report().v[4] - exact.report().v[4];
             assert!(BASE.mass * dv * dv <= smooth.smoothing_bound(), "{cone} {kappa}: {dv}");
+            assert_eq!(smooth.smoothing_bound().is_finite(), law == Formulation::convex(cone));
         }
         assert!(
             errors[0] < 1e-3 && errors[1] < 0.2 * errors[0] && errors[2] < 0.2 * errors[1],
-            "{errors:?}"
+            "{law:?}: {errors:?}"
         );
+    }
+}
+
+/// A person who pushes a box sees it slide, not rise. With exact friction the relaxed step has that
+/// too, and friction is mu times the load; with the convex law the box rises with its slip.
+#[test]
+fn a_relaxed_slide_stays_on_its_support() {
+    for (time_step, cone) in
+        [0.01, 0.05, 0.2].into_iter().flat_map(|h| [(h, Cone::Pyramid(8)), (h, Cone::Round)])
+    {
+        let at = Parameters { time_step, ..BASE };
+        let mode = Mode::Smooth { kappa: 1e-8 };
+        let moved = |law| {
+            let (_, d) = push(&at, law, mode);
+            let floor = d.report().contacts.iter().filter(|c| c.n_AB_W.z.abs() > 0.9);
+            let forces = floor.map(|c| [c.normal_force, c.friction_force_W.norm()]);
+            let sum = forces.fold([0.0, 0.0], |sum, f| [sum[0] + f[0], sum[1] + f[1]]);
+            (d.report().v[4], d.report().v[6], sum)
+        };
+        let (slip, rise, [load, friction]) = moved(Formulation::exact(cone));
+        assert!(slip > 0.05 && rise.abs() < 1e-4 * slip, "{time_step} {cone}: {slip}, {rise}");
+        // the finger rubs on the side of the box, and presses it down by less than a tenth
+        assert!((load / (BASE.mass * 9.81) - 1.0).abs() < 0.2, "{load}");
+        assert!((friction / (BASE.mu * load) - 1.0).abs() < 0.08, "{time_step} {cone}: {friction}");
+        let (slip, rise, _) = moved(Formulation::convex(cone));
+        assert!(rise > 0.1 * slip, "{time_step} {cone}: {slip}, {rise}");
     }
 }
 
