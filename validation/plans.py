@@ -452,12 +452,15 @@ class Loop:
 
 FLOATING = ("gravity=[0,0,0]",)
 EXACT = {"step.friction": "exact"}
+# the least that the plant may have, 0.7 of 0.8
+LEAST_FRICTION = {"friction.pairs": [{"a": "hand/*", "b": BALL, "mu": 0.56}]}
 LOOPS = [
-    Loop("planar hand turns a ball", "0.01 rad, 10 mm", ROOT / "scenes/peer/planar_hand.yml", 10, FLOATING, EXACT, {"rates": 0.5}),
+    Loop("planar hand turns a ball", "0.01 rad, 10 mm", ROOT / "scenes/peer/planar_hand.yml", 10, FLOATING, {**EXACT, **LEAST_FRICTION},
+         {"rates": 0.5, "regrasps": PLANAR_GRASP, "steps": 400, "attempts": 40}),
     Loop("Allegro hand turns a ball", "0.1 rad, 10 mm", ROOT / "scenes/peer/allegro_ball.yml", 10, (), EXACT, {"rates": 0.3}, 0.1),
 ]
 # of a loop: most steps and plans, steps that the controller sees ahead, and steps at the goal in a row that end it
-LOOP_STEPS, LOOP_PLANS, LOOP_HORIZON, AT_GOAL = 300, 20, 4, 5
+LOOP_STEPS, LOOP_PLANS, LOOP_HORIZON, AT_GOAL = 600, 40, 4, 5
 # in tolerances: so far off its plan a body is planned for again, and so far from the goal it is lost
 OFF, LOST = 5.0, 1000.0
 

@@ -32,7 +32,7 @@ class MujocoPlant:
     """A scene in MuJoCo, in steps of 1 ms with elliptic cones.
 
     Masses of the bodies that no drive moves are scaled, and all frictions. Drives are servos whose dampers resist the error to the command's rate.
-    Where a scene has no gravity, what is pushed would float on for ever: its joints are damped so that it comes to rest.
+    What neither friction nor a floor brings to rest would float on for ever: its joints are damped. Supports of joints are among that.
     """
 
     def __init__(self, system: qs.System, scene: Path, changes: tuple[str, ...], q: np.ndarray, u: np.ndarray, mass: float, friction: float) -> None:  # fmt: skip
@@ -86,15 +86,15 @@ class MujocoPlant:
         dofs = model.jnt_dofadr[model.actuator_trnid[:, 0]]
         # s: dampers over stiffnesses, by actuator
         self.damping = model.dof_damping[dofs] / model.actuator_gainprm[:, 0]
-        if np.any(model.opt.gravity):
-            return
         mujoco.mj_forward(model, self.data)
         mass = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, self.data, mass)
         for joint in range(model.njnt):
-            if self.moves_freely(model, joint, driven):
-                first = model.jnt_dofadr[joint]
-                for dof in range(first, first + (6 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 1)):
+            # gravity and the floor bring free bodies to rest, and friction joints that have it
+            first, free = model.jnt_dofadr[joint], model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
+            rests = np.any(model.opt.gravity) if free else model.dof_frictionloss[first] > 0
+            if self.moves_freely(model, joint, driven) and not rests:
+                for dof in range(first, first + (6 if free else 1)):
                     model.dof_damping[dof] += mass[dof, dof] / REST
 
     @property

@@ -505,7 +505,13 @@ def plan(
 ) -> dict[str, Any]: ...
 def packaged_scene(name: str) -> str | None: ...
 def plan_scene(
-    system: System, threads: int | None, progress: _Progress | None
+    system: System,
+    q: ArrayLike | None,
+    u: ArrayLike | None,
+    reached: int,
+    seed: int | None,
+    threads: int | None,
+    progress: _Progress | None,
 ) -> tuple[dict[str, Any], _Array]: ...
 def plan_section(system: System) -> dict[str, Any] | None: ...
 def grasps(

@@ -63,7 +63,8 @@ class Smooth(NamedTuple):
         r"""The kappa of a log barrier: of ``−weight log`` of every edge of a pyramid, or of
         :math:`s_0^2 - |s_t|^2` of a round cone.
 
-        A cone of so many edges sums as many barriers, and grows stiffer with them; kappa does not.
+        A cone of so many edges sums as many barriers, and grows stiffer with them; kappa does not. The friction of such
+        papers is convex: compare with ``friction: convex``.
 
         Parameters
         ----------

@@ -326,13 +326,31 @@ class PlanningSystem(RolloutSystem):
         )  # fmt: skip
         return self._plan_of(data, before)
 
-    def plan_scene(self, *, threads: int | None = None, progress: Callable[[int, int], object] | None = None) -> GoalPlan:
+    def plan_scene(
+        self,
+        *,
+        q0: ArrayLike | None = None,
+        u0: ArrayLike | None = None,
+        reached: int = 0,
+        seed: int | None = None,
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> GoalPlan:
         """Plans to the goals of the scene with the planner of its section ``plan``, as ``quasistep plan`` does.
 
-        Change its numbers by :func:`load` or :meth:`with_`: ``set={"plan.limits.shortcuts": 40}``.
+        Change its numbers by :func:`load` or :meth:`with_`: ``set={"plan.limits.shortcuts": 40}``. A closed loop plans
+        again from what it measured.
 
         Parameters
         ----------
+        q0 : array_like, shape (n_q,), optional
+            Start; the scene's by default.
+        u0 : array_like, shape (n_u,), optional
+            Command at the start: the scene's by default, or without command error if q0 is given.
+        reached : int
+            Number of goals that are reached already.
+        seed : int, optional
+            In place of the scene's.
         threads, progress
             As for :meth:`plan`.
 
@@ -353,8 +371,22 @@ class PlanningSystem(RolloutSystem):
         >>> plan = system.plan_scene()
         >>> plan.solved, len(plan.reached)
         (True, 2)
+
+        From the state after the first goal, to the second:
+
+        >>> k = plan.reached[0]
+        >>> rest = system.plan_scene(q0=plan.q[k], u0=plan.u[k - 1], reached=1)
+        >>> rest.solved, len(rest.reached)
+        (True, 1)
         """
-        data, before = _core.plan_scene(self, checked_threads(threads), progress)
+        start = None if q0 is None else shaped("q0", q0, (self.n_q,))
+        if u0 is None:
+            before = None if start is None else self.commanded(start)
+        else:
+            before = shaped("u0", u0, (self.n_u,))
+        if reached < 0:
+            raise ValueError(f"reached is {reached}; it must be ≥ 0")
+        data, before = _core.plan_scene(self, start, before, reached, seed, checked_threads(threads), progress)
         return self._plan_of(data, before)
 
     def _plan_of(self, data: Mapping[str, Any], before: Array) -> GoalPlan:

@@ -80,7 +80,7 @@ def test_smoothing_stays_within_its_bound(push, pushed):
 def test_log_barrier_step_is_the_references(cone):
     """Section `Small exact cases`, made with plain numpy: two edges with weight 1/100 each, to 1e-9. A contact in a plane
     has two edges whatever the number asked for, and a round one is the same cone."""
-    step = {"size": 0.1, "relaxation": "step", "cone": cone}
+    step = {"size": 0.1, "relaxation": "step", "friction": "convex", "cone": cone}
     scene = qs.SystemBuilder(step=step, friction={"default": 1})
     block = qs.box([2, 1, 2], pose={"xyz": [0, -0.5, 0]})
     ball = qs.sphere(0.1, pose={"xyz": [0, 0.1, 0]})

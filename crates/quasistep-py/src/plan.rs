@@ -242,11 +242,17 @@ pub fn plan<'py>(
     results(py, made, &verdict)
 }
 
-/// Searches for a plan of the scene's section `plan`, and checks it. Returns the same, and the command at the start.
+/// Searches for a plan of the scene's section `plan`, and checks it: from a state and the command there, to the
+/// goals after the first `reached`. Returns the same, and the command at the start.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)] // all arguments of the Python function
 pub fn plan_scene<'py>(
     py: Python<'py>,
     system: &System,
+    q: Option<Array<'py>>,
+    u: Option<Array<'py>>,
+    reached: usize,
+    seed: Option<u64>,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyArray1<f64>>)> {
@@ -256,10 +262,28 @@ pub fn plan_scene<'py>(
             "the scene has no section `plan`; give `plan: {goals: …}`, or call `plan` with goals",
         ));
     };
+    let mut section = section.clone();
+    if reached >= section.goals.len() {
+        let n = section.goals.len();
+        let why = format!("reached is {reached}; the scene has {n} goals, give 0 to {}", n - 1);
+        return Err(PyValueError::new_err(why));
+    }
+    section.goals.drain(..reached);
+    section.places.drain(..reached);
+    section.seed = seed.unwrap_or(section.seed);
+    let section = &section;
+    let state = match q {
+        Some(q) => State::at_rest(0.0, vector("q0", &q)?),
+        None => scene.start.clone(),
+    };
+    let before = match u {
+        Some(u) => vector("u0", &u)?,
+        None => planned::command_at_start(scene),
+    };
     let threads = threads.unwrap_or_else(all_cores);
     let mut watch = Watch::new(progress, section.attempts * section.steps);
     let made = py.detach(|| {
-        planned::search(scene, section, threads, &mut |progress| {
+        planned::search(scene, section, (&state, &before), threads, &mut |progress| {
             watch.look(progress.attempt * section.steps + progress.steps)
         })
     });
@@ -267,7 +291,7 @@ pub fn plan_scene<'py>(
         return Err(error);
     }
     let (made, verdict) = made.map_err(|e| PyValueError::new_err(planned::placed(section, &e)))?;
-    let before = PyArray1::from_vec(py, planned::command_at_start(scene));
+    let before = PyArray1::from_vec(py, before);
     Ok((results(py, made, &verdict)?, before))
 }
 

@@ -140,14 +140,15 @@ pub fn run(
     threads: usize,
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<PlannedRun, TaskError> {
-    let (plan, verdict) = search(scene, section, threads, observer)?;
+    let start = (&scene.start, &command_at_start(scene)[..]);
+    let (plan, verdict) = search(scene, section, start, threads, observer)?;
     let mut recording = replay(scene, &plan);
     recording.goals = goal_poses(section);
     recording.curves = vec![distance_curve(&plan)];
     Ok(PlannedRun { plan, verdict, recording, commands: scene.system.command_names() })
 }
 
-/// Searches for a plan of a scene, and checks it.
+/// Searches for a plan of a scene from a state and the command there, and checks it.
 ///
 /// # Errors
 ///
@@ -155,42 +156,48 @@ pub fn run(
 pub fn search(
     scene: &Scene,
     section: &PlanSection,
+    (start, before): (&State, &[f64]),
     threads: usize,
     observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<(Plan, Verdict), TaskError> {
-    let before = command_at_start(scene);
     let &PlanSection { steps, patience, attempts, shortcuts, time, .. } = section;
     let limits =
         Limits { steps, patience, attempts, shortcuts, time, divisions: DIVISIONS, threads };
-    let (task, start) = (task(&scene.system, section), State { time: 0.0, ..scene.start.clone() });
+    let (task, start) = (task(&scene.system, section), State { time: 0.0, ..start.clone() });
     let plan = quasistep_plan::plan(
         &scene.system,
         &scene.params,
-        (&start, &before),
+        (&start, before),
         &task,
         &planner(section),
         &limits,
         observer,
     )?;
-    let verdict = check(scene, section, &plan);
+    let verdict = check_in(DIVISIONS, scene, section, (&start, before), &plan);
     Ok((plan, verdict))
 }
 
 /// Checks a plan of a scene.
 pub fn check(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
-    check_in(DIVISIONS, scene, section, plan)
+    check_in(DIVISIONS, scene, section, (&scene.start, &command_at_start(scene)), plan)
 }
 
 /// What a plan of a scene reaches in steps of half the size in which it is checked.
 pub fn check_finer(scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
-    check_in(2 * DIVISIONS, scene, section, plan)
+    check_in(2 * DIVISIONS, scene, section, (&scene.start, &command_at_start(scene)), plan)
 }
 
-fn check_in(divisions: usize, scene: &Scene, section: &PlanSection, plan: &Plan) -> Verdict {
-    let (task, before) = (task(&scene.system, section), command_at_start(scene));
+fn check_in(
+    divisions: usize,
+    scene: &Scene,
+    section: &PlanSection,
+    (start, before): (&State, &[f64]),
+    plan: &Plan,
+) -> Verdict {
+    let task = task(&scene.system, section);
     let params = StepParams { time_step: plan.time_step, ..scene.params.clone() };
-    let claim = plan.claim(&task, &before);
-    check_plan_in(divisions, &scene.system, &params, &scene.start, &claim)
+    let claim = plan.claim(&task, before);
+    check_plan_in(divisions, &scene.system, &params, start, &claim)
 }
 
 /// Times after the steps of a plan, from the start on, in s.

@@ -1,0 +1,154 @@
+"""Plans in closed loop on MuJoCo: planned again where an object is off its plan, with mass and friction that the planner does not know.
+
+Masses of what no drive moves and all frictions of the plant are up to 30 % off, drawn from a seed. Plans take the least friction, 0.7 of the
+scene's, and half of the tolerances. A goal counts as reached if the plant is there in five steps one after another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from multiprocessing import Pool
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import mujoco
+import numpy as np
+import quasistep as qs
+import yaml
+from control import rotation
+from machine import cpu_model, versions
+from plants import MujocoPlant
+from plans import interval
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "validation/results/loops.md"
+SPREAD, LEAST_FRICTION = 0.3, 0.7
+# most steps and plans, steps at the last goal one after another, and the error in tolerances beyond which a plan is made again
+STEPS, PLANS, AT_GOAL, OFF = 600, 20, 5, 2.0
+
+
+#: Scenes with a section `plan`, whose goals are reached on the plant.
+SCENES = ("open_door", "tip_plate")
+
+
+class Goals:
+    """The goals of a scene's file, and how far configurations are from them."""
+
+    def __init__(self, scene: dict[str, Any]) -> None:
+        self.all = [goal if isinstance(goal, list) else [goal] for goal in scene["plan"]["goals"]]
+
+    def halved(self) -> list[list[dict[str, Any]]]:
+        """The same with half of the tolerances."""
+        usual = lambda target: {"tolerance": 0.01} if "joint" in target else {"angle": 0.05, "distance": 0.005}
+        half = lambda target: {key: 0.5 * target.get(key, value) for key, value in usual(target).items()}
+        return [[{**target, **half(target)} for target in goal] for goal in self.all]
+
+    def miss(self, system: qs.System, index: int, q: np.ndarray, other: np.ndarray | None = None) -> float:
+        """How far a configuration is from a goal, or from another one in what the goal is about; in tolerances."""
+        return max(self.share(system, target, q, other) for target in self.all[index])
+
+    @staticmethod
+    def share(system: qs.System, target: dict[str, Any], q: np.ndarray, other: np.ndarray | None) -> float:
+        if "joint" in target:
+            k = system.coordinates.index(target["joint"])
+            return float(abs(q[k] - (target["value"] if other is None else other[k])) / target.get("tolerance", 0.01))
+        pose = system.pose(target["frame"], q)
+        there = given(target["pose"]) if other is None else system.pose(target["frame"], other)
+        off = np.concatenate([rotation(there, pose), pose[4:] - there[4:]])
+        counts = target.get("counts", ["rx", "ry", "rz", "x", "y", "z"])
+        off *= [name in counts for name in ("rx", "ry", "rz", "x", "y", "z")]
+        return float(max(np.linalg.norm(off[:3]) / target.get("angle", 0.05), np.linalg.norm(off[3:]) / target.get("distance", 0.005)))
+
+
+def given(pose: dict[str, Any]) -> np.ndarray:
+    """A pose of a scene's file, as `System.pose` returns it."""
+    turn = np.zeros(4)
+    mujoco.mju_euler2Quat(turn, np.array(pose.get("rpy", [0, 0, 0]), dtype=float), "XYZ")
+    return np.concatenate([turn, pose.get("xyz", [0, 0, 0])])
+
+
+def least_friction(scene: dict[str, Any]) -> dict[str, Any]:
+    """Changes that bring all friction of a scene to the least that the plant may have."""
+    friction = scene.get("friction", {})
+    changes: dict[str, Any] = {"friction.default": LEAST_FRICTION * friction.get("default", 0.5)}
+    if "pairs" in friction:
+        changes["friction.pairs"] = [{**pair, "mu": LEAST_FRICTION * pair["mu"]} for pair in friction["pairs"]]
+    return changes
+
+
+def trial(name: str, seed: int) -> tuple[bool, float, int, int, float]:
+    """Whether all goals are reached, the error at the end in tolerances, numbers of plans and steps, and CPU time in s."""
+    path = ROOT / f"scenes/{name}.yml"
+    scene = yaml.safe_load(path.read_text(encoding="utf-8"))
+    goals = Goals(scene)
+    system = qs.load(path, set={**least_friction(scene), "plan.goals": goals.halved()})
+    mass, friction = 1 + np.random.default_rng(seed).uniform(-SPREAD, SPREAD, 2)
+    plant = MujocoPlant(system, path, (), system.q0, system.commanded(system.q0), mass, friction)
+    reached = kept = steps = plans = 0
+    began = time.process_time()
+    while steps < STEPS and plans < PLANS and kept < AT_GOAL:
+        plan = system.plan_scene(q0=plant.q, u0=plant.u, reached=reached, seed=plans, threads=1)
+        plans += 1
+        first = reached
+        for k in range(len(plan.u) + AT_GOAL):
+            plant.advance(plan.u[k] if k < len(plan.u) else plant.u, plan.h)
+            steps += 1
+            there = goals.miss(system, reached, plant.q) <= 1
+            if there and reached + 1 < len(goals.all):
+                reached += 1
+                continue
+            kept = kept + 1 if there else 0
+            off = goals.miss(system, reached, plant.q, plan.q[min(k + 1, len(plan.u))])
+            # the plan may be at another goal by now
+            behind = sum(k >= at for at in plan.reached[:-1]) + first
+            if kept == AT_GOAL or steps == STEPS or off > OFF or behind != reached and k >= len(plan.u):
+                break
+    return kept == AT_GOAL, goals.miss(system, reached, plant.q), plans, steps, time.process_time() - began
+
+
+def row(scene: str, n: int, seed: int, map_trials: Callable[..., Any]) -> str:
+    """A row of the table."""
+    ends = []
+    for end in map_trials(partial(trial, scene), range(seed, seed + n)):
+        ends.append(end)
+        print(f"\r{scene}: {sum(e[0] for e in ends)} of {len(ends)}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    reached = sum(end[0] for end in ends)
+    low, high = interval(reached, n)
+    share = f"{reached} of {n} ({100 * low:.0f} to {100 * high:.0f} %)"
+    middle = [median(end[k] for end in ends) for k in range(1, 5)]
+    line = f"| `scenes/{scene}.yml` | {share} | {middle[0]:.2f} | {middle[1]:.0f} | {middle[2]:.0f} | {middle[3]:.1f} |"
+    print(line, flush=True)
+    return line
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="validation/run loops", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=10, metavar="N", help="of each scene (10)")
+    parser.add_argument("--seed", type=int, default=1, help="of the first trial (1)")
+    parser.add_argument("--only", metavar="WORD", help="only scenes whose name has it; no file is written")
+    arguments = parser.parse_args()
+    scenes = [scene for scene in SCENES if arguments.only is None or arguments.only in scene]
+    with Pool() as pool:
+        rows = [row(scene, arguments.trials, arguments.seed, pool.imap) for scene in scenes]
+    table = "\n".join([
+        "| scene | reached (95 % interval) | error at the end in tolerances, median | plans, median | steps, median | CPU s a trial, median |",
+        "|---|---|---|---|---|---|",
+        *rows,
+    ])  # fmt: skip
+    head = f"{date.today()}, {cpu_model()}, {versions()}, MuJoCo {mujoco.mj_versionString()}; one thread a trial, seeds {arguments.seed} to {arguments.seed + arguments.trials - 1}"
+    text = f"# Plans in closed loop on MuJoCo\n\n{head}. Mass and friction are up to ± 30 % off. `validation/run loops` makes this table.\n\n{table}\n"
+    if arguments.only is None and arguments.trials == 10:
+        RESULTS.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
