@@ -9,9 +9,11 @@ const LOOKS: usize = 15;
 
 /// Scenes in which bodies hide a contact from every direction, with the least share of looks at
 /// which one is seen.
-const HIDDEN: [(&str, f64); 4] = [
+const HIDDEN: [(&str, f64); 5] = [
     // a ball of 5 mm goes around a box of 40 mm: from no side is it always in front
     ("pusher_slider_eight", 0.7),
+    // three fingertips let go and grasp again, on all sides of the pen
+    ("pen", 0.9),
     // a ball in a bowl, then a push on the other side of the table
     ("sheets", 0.8),
     // in its first steps the finger goes farther than the box is wide
