@@ -600,67 +600,35 @@ fn exact_derivatives_of_scenes_are_those_of_differences() {
 /// others, and corners exactly at the margin.
 #[test]
 fn smooth_derivatives_of_scenes_are_those_of_differences() {
-    let cases = [
-        case("ball_in_hand", 10, [50, 50], true),
-        case("box_pivot", 10, [38, 50], true),
-        case("bunny_grasp", 10, [30, 45], true),
-        case("door", 10, [50, 50], true),
-        case("fence_particle", 10, [50, 50], true),
-        case("four_bar_gripper", 20, [5, 5], false),
-        case("gripper_2d", 10, [55, 55], true),
-        case("iiwa_stacking", 10, [30, 50], true),
-        case("million_points", 10, [36, 30], true),
-        case("mug_handle", 10, [40, 44], true),
-        case("pebble", 10, [30, 30], true),
-        case("pile", 3, [9, 15], true),
-        case("pinch", 10, [50, 50], true),
-        case("planar_hand", 10, [50, 50], true),
-        case("planar_push", 10, [50, 50], true),
-        case("planar_pusher", 10, [50, 50], true),
-        case("point_robot", 10, [25, 25], true),
-        case("pusher_slider", 10, [50, 50], true),
-        case("pusher_slider_eight", 10, [50, 50], true),
-        case("robots/drawer", 10, [30, 50], true),
-        case("robots/panda_push", 10, [50, 50], true),
-        case("robots/peg_in_hole", 10, [50, 50], false),
-        case("sphere_spin", 10, [50, 50], true),
-    ];
-    assert!(is_complete(&cases));
-    check(&cases, Mode::Smooth { kappa: 1e-3 }, Law::Convex);
-}
-
-/// Comparisons skipped are changes of the configuration, in states that are level or exactly
-/// touching. Examples are clouds at rest, where many points are equally near, boxes flush with
-/// others, and corners exactly at the margin.
-#[test]
-fn smooth_derivatives_of_coulomb_s_law_are_those_of_differences() {
-    let cases = [
-        case("ball_in_hand", 10, [50, 50], true),
-        case("box_pivot", 10, [38, 50], true),
-        case("bunny_grasp", 10, [30, 45], true),
-        case("door", 10, [50, 50], true),
-        case("fence_particle", 10, [50, 50], true),
-        case("four_bar_gripper", 20, [5, 5], false),
-        case("gripper_2d", 10, [55, 55], true),
-        case("iiwa_stacking", 10, [30, 50], true),
-        case("million_points", 10, [30, 30], true),
-        case("mug_handle", 10, [40, 44], true),
-        case("pebble", 10, [30, 30], true),
-        case("pile", 3, [9, 15], true),
-        case("pinch", 10, [50, 50], true),
-        case("planar_hand", 10, [50, 50], true),
-        case("planar_push", 10, [50, 50], true),
-        case("planar_pusher", 10, [50, 50], true),
-        case("point_robot", 10, [25, 25], true),
-        case("pusher_slider", 10, [50, 50], true),
-        case("pusher_slider_eight", 10, [50, 50], true),
-        case("robots/drawer", 10, [30, 50], true),
-        case("robots/panda_push", 10, [50, 50], true),
-        case("robots/peg_in_hole", 10, [50, 50], false),
-        case("sphere_spin", 10, [50, 50], true),
-    ];
-    assert!(is_complete(&cases));
-    check(&cases, Mode::Smooth { kappa: 1e-3 }, Law::Exact);
+    for law in [Law::Convex, Law::Exact] {
+        let cases = [
+            case("ball_in_hand", 10, [50, 50], true),
+            case("box_pivot", 10, [38, 50], true),
+            case("bunny_grasp", 10, [30, 45], true),
+            case("door", 10, [50, 50], true),
+            case("fence_particle", 10, [50, 50], true),
+            case("four_bar_gripper", 20, [5, 5], false),
+            case("gripper_2d", 10, [55, 55], true),
+            case("iiwa_stacking", 10, [30, 50], true),
+            case("million_points", 10, [if law == Law::Convex { 36 } else { 30 }, 30], true),
+            case("mug_handle", 10, [40, 44], true),
+            case("pebble", 10, [30, 30], true),
+            case("pile", 3, [9, 15], true),
+            case("pinch", 10, [50, 50], true),
+            case("planar_hand", 10, [50, 50], true),
+            case("planar_push", 10, [50, 50], true),
+            case("planar_pusher", 10, [50, 50], true),
+            case("point_robot", 10, [25, 25], true),
+            case("pusher_slider", 10, [50, 50], true),
+            case("pusher_slider_eight", 10, [50, 50], true),
+            case("robots/drawer", 10, [30, 50], true),
+            case("robots/panda_push", 10, [50, 50], true),
+            case("robots/peg_in_hole", 10, [50, 50], false),
+            case("sphere_spin", 10, [50, 50], true),
+        ];
+        assert!(is_complete(&cases));
+        check(&cases, Mode::Smooth { kappa: 1e-3 }, law);
+    }
 }
 
 /// Scenes with the least numbers of comparisons, along the run and displaced from it, that agree to
