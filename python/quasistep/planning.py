@@ -248,8 +248,8 @@ class PlanningSystem(RolloutSystem):
             Grasps that may be taken anew where nothing else helps, one of them at a time: drawn at random, ranked by
             what the planner makes of them, and reached on a path of the joints.
         roadmap : Roadmap, optional
-            What earlier searches from its start found. The first attempt starts at the state that is nearest to the first
-            goal; what this search finds is added. It takes the place of ``q0``, ``u0`` and ``h``.
+            What earlier searches from its start found. The first four attempts start at the states that are nearest to the
+            first goal, each on another way; what this search finds is added. It takes the place of ``q0``, ``u0`` and ``h``.
         steps, patience : int
             An attempt ends after so many steps, or so many without progress.
         attempts : int

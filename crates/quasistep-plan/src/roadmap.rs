@@ -126,8 +126,8 @@ impl Roadmap {
     }
 
     /// Searches for commands that bring the system from the start to the goals of the task in turn, as
-    /// [`plan`](crate::plan()) does: the first attempt from the state that is nearest to the first goal. Adds what
-    /// its attempts reach.
+    /// [`plan`](crate::plan()) does: the first four attempts from the states that are nearest to the first goal, each
+    /// on another way. Adds what its attempts reach.
     ///
     /// # Errors
     ///

@@ -27,6 +27,8 @@ const AIMS: [f64; 2] = [0.2, 0.3];
 const ARRIVED: f64 = 5.0;
 /// Error of a goal, over its tolerance, below which nothing else is aimed at.
 const NEAR: f64 = 20.0;
+/// Largest number of states of a given tree from which attempts start first.
+const STARTS: usize = 4;
 /// Number of grasps that are drawn for a new one.
 const GRASPS: usize = 8;
 /// Number of steps without progress after which the attempt that judges a grasp ends.
@@ -164,22 +166,22 @@ impl<'a> Search<'a> {
         for &leaf in leaves {
             tree.note_end(leaf, None);
         }
-        let nearest = tree.nearest();
+        let starts = tree.nearest_of_ways(STARTS);
         let mut random = Random::new(planner.seed());
-        let (mut best, mut status) = (nearest, PlanEnd::Stalled);
+        let (mut best, mut status) = (starts[0], PlanEnd::Stalled);
         let takes_grasps = !self.world.task.grasps.is_empty();
         for index in 0..self.limits.attempts.max(1) {
-            let attempt = self.draw_attempt(index, planner, &mut random);
+            let start = starts.get(index).copied();
+            let attempt = self.draw_attempt(index, start.is_some(), planner, &mut random);
             let mut origin = None;
-            let first = match index {
-                // for the warm starts on the way
-                0 => self.replay(tree, nearest).0,
-                _ if takes_grasps && index % 4 != 2 => {
+            let first = match start {
+                Some(start) => start,
+                None if takes_grasps && index % 4 != 2 => {
                     let (node, end) = tree.most_promising(self.limits.steps, &mut random);
                     origin = end;
                     self.regrasp(tree, node, &attempt, &mut random).unwrap_or(node)
                 }
-                _ => {
+                None => {
                     let node = tree.anywhere_on_the_way_to(best, &mut random);
                     match index % 4 {
                         2 => self.wander(&attempt.planner, tree, node, &mut random),
@@ -211,10 +213,17 @@ impl<'a> Search<'a> {
         tree.plan(best, status, self.full.time_step)
     }
 
-    /// The first attempt has the numbers of the planner, the others have random ones.
-    fn draw_attempt(&self, index: usize, planner: &Planner, random: &mut Random) -> Attempt {
+    /// Attempts from the start, or from states of a given tree, have the numbers of the planner; the others
+    /// have random ones.
+    fn draw_attempt(
+        &self,
+        index: usize,
+        is_given: bool,
+        planner: &Planner,
+        random: &mut Random,
+    ) -> Attempt {
         let Limits { patience, steps, .. } = *self.limits;
-        if index == 0 {
+        if is_given {
             return Attempt { index, planner: planner.clone(), share: 1.0, patience, steps };
         }
         let planner = planner.varied(random);

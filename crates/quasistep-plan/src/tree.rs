@@ -4,6 +4,7 @@ use crate::goal::GoalError;
 use crate::planner::{Plan, PlanEnd};
 use crate::random::Random;
 use crate::rollout::From;
+use std::cmp::Ordering;
 use std::ops::{Index, IndexMut};
 
 /// Share by which each try in vain makes a state count as farther from the goal.
@@ -72,9 +73,19 @@ impl Tree {
         self.nodes.len()
     }
 
-    /// The node that is nearest to the goals.
-    pub fn nearest(&self) -> usize {
-        (1..self.len()).fold(0, |best, node| if self.is_nearer(node, best) { node } else { best })
+    /// Nodes that are nearer to the goals than the node before and all nodes behind: the nearest first, at
+    /// most so many.
+    pub fn nearest_of_ways(&self, most: usize) -> Vec<usize> {
+        let mut is_nearest = vec![true; self.len()];
+        for node in 1..self.len() {
+            let parent = self.nodes[node].parent;
+            let farther = if self.is_nearer(node, parent) { parent } else { node };
+            is_nearest[farther] = false;
+        }
+        let mut all: Vec<usize> = (0..self.len()).filter(|node| is_nearest[*node]).collect();
+        all.sort_by(|a, b| self.by_distance(*a, *b));
+        all.truncate(most);
+        all
     }
 
     /// Ends of attempts behind the first `n`.
@@ -135,8 +146,13 @@ impl Tree {
 
     /// True if a node is nearer to the goals than another.
     pub fn is_nearer(&self, node: usize, other: usize) -> bool {
-        let rank = |node: usize| (self.nodes[node].reached, -self.nodes[node].far);
-        rank(node) > rank(other)
+        self.by_distance(node, other).is_lt()
+    }
+
+    /// Orders two nodes: the one that is nearer to the goals is less.
+    fn by_distance(&self, node: usize, other: usize) -> Ordering {
+        let [node, other] = [node, other].map(|node| &self.nodes[node]);
+        other.reached.cmp(&node.reached).then(node.far.total_cmp(&other.far))
     }
 
     /// The commands that lead to a node.

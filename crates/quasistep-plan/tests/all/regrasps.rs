@@ -156,3 +156,38 @@ fn a_roadmap_answers_the_next_goal_from_what_it_knows() {
     let why = ask(&mut other, &near, 1, 1).unwrap_err().to_string();
     assert!(why.contains("the time step of a plan on this roadmap"), "{why}");
 }
+
+/// A state of the roadmap is nearer to the goal than all others, but the finger is away from the box there. The next
+/// attempt starts on another way.
+#[test]
+fn attempts_on_a_roadmap_start_on_several_ways() {
+    let scene = pusher();
+    let (system, params) = (&scene.system, &scene.params);
+    let (state, before) = start(&scene);
+    let ahead = |x: f64| task(system, vec![moved(system, &state.q, "box/box", (x, 0.0, 0.0))]);
+    let planner = Planner::Local(LocalSettings { region: 0.02, ..LocalSettings::default() });
+    let ask = |roadmap: &mut Roadmap, x: f64, attempts: usize| {
+        let limits = Limits { steps: 100, patience: 8, attempts, ..Limits::default() };
+        let look = &mut |_: &_| ControlFlow::Continue(());
+        roadmap.plan(system, params, &ahead(x), &planner, &limits, look).unwrap().status
+    };
+    let mut known = Roadmap::new(&state.q, &before, params.time_step);
+    assert_eq!(ask(&mut known, 0.05, 30), PlanEnd::Reached);
+    let (parents, q, commands) = known.arrays();
+    let (mut parents, mut q, mut commands) = (parents.to_vec(), q.to_vec(), commands.to_vec());
+    let place =
+        |name: &str| system.model().coordinate_names().iter().position(|own| own == name).unwrap();
+    let mut away = state.q.clone();
+    away[place("box.x")] += 0.07;
+    away[place("finger.x")] -= 0.3;
+    parents.push(0);
+    q.extend(&away);
+    commands.extend([before[0] - 0.3, before[1]]);
+    let made = || {
+        let (parents, q, commands) = (parents.clone(), q.clone(), commands.clone());
+        let widths = (away.len(), before.len());
+        Roadmap::from_arrays(parents, q, commands, widths, params.time_step).unwrap()
+    };
+    assert_ne!(ask(&mut made(), 0.1, 1), PlanEnd::Reached);
+    assert_eq!(ask(&mut made(), 0.1, 2), PlanEnd::Reached);
+}
