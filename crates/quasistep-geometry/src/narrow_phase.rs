@@ -60,13 +60,14 @@ impl NarrowPhase {
     }
 
     /// Signed distance of two shapes in canonical order; see
-    /// [`signed_distance`](Self::signed_distance).
+    /// [`distance_within`](Self::distance_within).
     pub(crate) fn distance_in_order(
         &mut self,
         a: &Shape,
         X_WA: &Pose,
         b: &Shape,
         X_WB: &Pose,
+        enough: f64,
     ) -> Distance {
         match (a, b) {
             (Shape::Cloud(_), _) | (_, Shape::Cloud(_)) => self.clouds.distance(a, X_WA, b, X_WB),
@@ -75,7 +76,7 @@ impl NarrowPhase {
             }
             (Shape::Sheet(sheet), _) => self.ground_distance(&Pair { a: &**sheet, X_WA, b, X_WB }),
             (_, Shape::HeightField(_) | Shape::Sheet(_)) => {
-                flip_distance(self.distance_in_order(b, X_WB, a, X_WA))
+                flip_distance(self.distance_in_order(b, X_WB, a, X_WA, enough))
             }
             (Shape::HalfSpace, Shape::HalfSpace) => Distance {
                 phi: f64::INFINITY,
@@ -86,13 +87,13 @@ impl NarrowPhase {
             (Shape::HalfSpace, _) => half_space::distance(X_WA, b, X_WB),
             (_, Shape::HalfSpace) => flip_distance(half_space::distance(X_WB, a, X_WA)),
             (Shape::Ellipsoid { .. }, _) | (_, Shape::Ellipsoid { .. }) => {
-                self.ellipsoid_distance(a, X_WA, b, X_WB, f64::INFINITY)
+                self.ellipsoid_distance(a, X_WA, b, X_WB, enough)
             }
             (Shape::Cylinder { .. }, _) | (_, Shape::Cylinder { .. }) => {
-                self.cylinder_distance(a, X_WA, b, X_WB, f64::INFINITY)
+                self.cylinder_distance(a, X_WA, b, X_WB, enough)
             }
             _ => {
-                let d = self.cores_distance(a, X_WA, b, X_WB, f64::INFINITY);
+                let d = self.cores_distance(a, X_WA, b, X_WB, enough);
                 d.unwrap_or_else(|d| d)
             }
         }

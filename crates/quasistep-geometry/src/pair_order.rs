@@ -73,10 +73,23 @@ impl NarrowPhase {
     /// Signed distance of A and B, in m: > 0 apart, < 0 overlapping. Witness points are on A and on
     /// B.
     pub fn signed_distance(&mut self, a: &Shape, X_WA: &Pose, b: &Shape, X_WB: &Pose) -> Distance {
+        self.distance_within(a, X_WA, b, X_WB, f64::INFINITY)
+    }
+
+    /// As [`signed_distance`](Self::signed_distance); may stop early at a lower bound of at least `enough` (m),
+    /// with points that are not on the shapes.
+    pub fn distance_within(
+        &mut self,
+        a: &Shape,
+        X_WA: &Pose,
+        b: &Shape,
+        X_WB: &Pose,
+        enough: f64,
+    ) -> Distance {
         if is_exchanged(a, X_WA, b, X_WB) {
-            return flip_distance(self.distance_in_order(b, X_WB, a, X_WA));
+            return flip_distance(self.distance_in_order(b, X_WB, a, X_WA, enough));
         }
-        self.distance_in_order(a, X_WA, b, X_WB)
+        self.distance_in_order(a, X_WA, b, X_WB, enough)
     }
 
     /// Appends the contact points of A and B with distances below `margin` (m).

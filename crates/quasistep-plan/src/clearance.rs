@@ -10,10 +10,11 @@
 //! middle of a motion exceeds it everywhere; where it does not the motion is split.
 
 use crate::approach::{Move, chain, leader, slides};
-use quasistep::{StepError, System};
+use quasistep::{Distances, StepError, System};
 use quasistep_math::Pose;
 use quasistep_model::{Model, WORLD};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// Share of the margin to which distances are resolved.
 const RESOLUTION: f64 = 0.02;
@@ -24,6 +25,7 @@ const LEAVING: f64 = 0.1;
 /// Two bodies that joints move against one another.
 #[derive(Debug)]
 struct Pair {
+    bodies: [usize; 2],
     /// Last body that carries both.
     carrier: usize,
     /// Bounds on the motion per unit of each joint, in m: index of the joint and bound.
@@ -43,7 +45,10 @@ pub struct Clearance<'a> {
     q: Vec<f64>,
     /// Largest distance of a point of each body from its origin, in m.
     reaches: Vec<f64>,
-    pairs: BTreeMap<[usize; 2], Pair>,
+    pairs: Vec<Pair>,
+    /// Index of the pair of each two bodies, `n_bodies × n_bodies`; none for pairs that no joint moves.
+    index: Vec<Option<u32>>,
+    distances: RefCell<Distances>,
 }
 
 impl<'a> Clearance<'a> {
@@ -61,7 +66,8 @@ impl<'a> Clearance<'a> {
         for (coordinate, most) in coordinates.iter().zip(most) {
             q[*coordinate] = *most;
         }
-        let mut pairs = BTreeMap::new();
+        let mut pairs = Vec::new();
+        let mut index = vec![None; model.n_bodies() * model.n_bodies()];
         for bodies in touching_bodies(system) {
             let [a, b] = bodies;
             let carrier = chain(model, a).find(|k| chain(model, b).any(|other| other == *k));
@@ -78,15 +84,17 @@ impl<'a> Clearance<'a> {
             }
             let rates: Vec<_> = rates.into_iter().enumerate().filter(|(_, r)| *r > 0.0).collect();
             if !rates.is_empty() {
-                pairs.insert(bodies, Pair { carrier, rates, ends: Vec::new() });
+                index[a * model.n_bodies() + b] = Some(pairs.len() as u32);
+                pairs.push(Pair { bodies, carrier, rates, ends: Vec::new() });
             }
         }
         let coordinates = coordinates.to_vec();
-        let mut own = Self { system, margin, coordinates, q: ends[0].to_vec(), reaches, pairs };
+        let (q, distances) = (ends[0].to_vec(), RefCell::new(system.create_distances()));
+        let mut own = Self { system, margin, coordinates, q, reaches, pairs, index, distances };
         for end in ends {
-            for (bodies, phi) in own.near(end, margin)? {
-                let Some(pair) = own.pairs.get_mut(&bodies) else { continue };
-                let X = bodies.map(|body| from_carrier(model, end, pair.carrier, body));
+            for (k, phi) in own.near_pairs(end, margin, &|_| margin)? {
+                let pair = &mut own.pairs[k];
+                let X = pair.bodies.map(|body| from_carrier(model, end, pair.carrier, body));
                 pair.ends.push((phi, X));
             }
         }
@@ -127,27 +135,35 @@ impl<'a> Clearance<'a> {
 
     /// Pairs that joints move and that are nearer than `margin`, with their distances.
     pub fn near(&self, q: &[f64], margin: f64) -> Result<Vec<([usize; 2], f64)>, StepError> {
-        let mut least: BTreeMap<[usize; 2], f64> = BTreeMap::new();
-        for ([a, b], phi) in self.system.near_pairs(q, margin)? {
-            let bodies = [a.min(b), a.max(b)];
-            if phi < margin && self.pairs.contains_key(&bodies) {
-                let own = least.entry(bodies).or_insert(phi);
-                *own = own.min(phi);
-            }
-        }
-        Ok(least.into_iter().collect())
+        let near = self.near_pairs(q, margin, &|_| margin)?;
+        Ok(near.into_iter().map(|(k, phi)| (self.pairs[k].bodies, phi)).collect())
+    }
+
+    /// Indices of pairs that are nearer than a margin of their own, at most `most`, with their distances.
+    fn near_pairs(
+        &self,
+        q: &[f64],
+        most: f64,
+        margin: &dyn Fn(usize) -> f64,
+    ) -> Result<Vec<(usize, f64)>, StepError> {
+        let n = self.system.model().n_bodies();
+        let of = |[a, b]: [usize; 2]| self.index[a * n + b].map(|k| k as usize);
+        let own = |bodies| of(bodies).map_or(f64::NEG_INFINITY, margin);
+        let mut memory = self.distances.borrow_mut();
+        let near = self.system.near_pairs_within(q, most, &own, &mut memory)?;
+        Ok(near.iter().filter_map(|(bodies, phi)| of(*bodies).map(|k| (k, *phi))).collect())
     }
 
     /// Bound on the motion of the pair that moves most, in m.
     pub fn motion(&self, from: &[f64], to: &[f64]) -> f64 {
-        self.pairs.values().map(|pair| pair.motion(from, to)).fold(0.0, f64::max)
+        self.pairs.iter().map(|pair| pair.motion(from, to)).fold(0.0, f64::max)
     }
 
     /// Largest bound on the motion of any pair per unit of each joint, in m; the mean of the others
     /// for a joint that moves none.
     pub fn levers(&self) -> Vec<f64> {
         let mut levers = vec![0.0_f64; self.coordinates.len()];
-        for (i, rate) in self.pairs.values().flat_map(|pair| &pair.rates) {
+        for (i, rate) in self.pairs.iter().flat_map(|pair| &pair.rates) {
             levers[*i] = levers[*i].max(*rate);
         }
         let moving = levers.iter().filter(|lever| **lever > 0.0).count();
@@ -163,35 +179,42 @@ impl<'a> Clearance<'a> {
     /// True if all distances are kept on the straight motion between two values of the joints, to a
     /// twentieth of the margin.
     pub fn is_clear(&self, from: &[f64], to: &[f64]) -> Result<bool, StepError> {
+        self.is_clear_of(from, to, &vec![true; self.pairs.len()])
+    }
+
+    /// The same for some of the pairs.
+    fn is_clear_of(&self, from: &[f64], to: &[f64], is_open: &[bool]) -> Result<bool, StepError> {
         let middle: Vec<f64> = from.iter().zip(to).map(|(a, b)| 0.5 * (a + b)).collect();
         let q = self.configuration(&middle);
         // distances change by at most so much between the middle and the ends, and their bounds too
-        let most = 0.5 * (1.0 + LEAVING) * self.motion(from, to);
+        let way = |(pair, is_open): (&Pair, &bool)| {
+            if *is_open { 0.5 * (1.0 + LEAVING) * pair.motion(from, to) } else { f64::NEG_INFINITY }
+        };
+        let ways: Vec<f64> = self.pairs.iter().zip(is_open).map(way).collect();
+        let most = self.margin + ways.iter().copied().fold(0.0, f64::max);
         let resolution = RESOLUTION * self.margin;
-        let mut is_covered = true;
-        for (bodies, phi) in self.near(&q, self.margin + most)? {
-            let pair = &self.pairs[&bodies];
-            let slack = phi - self.needed(bodies, pair, &q);
+        let (mut open, mut is_covered) = (vec![false; self.pairs.len()], true);
+        for (k, phi) in self.near_pairs(&q, most, &|k| self.margin + ways[k])? {
+            let slack = phi - self.needed(&self.pairs[k], &q);
             if slack < -resolution {
                 return Ok(false);
             }
-            is_covered &= slack >= 0.5 * (1.0 + LEAVING) * pair.motion(from, to);
+            open[k] = slack < ways[k] && ways[k] > resolution;
+            is_covered &= !open[k];
         }
-        if is_covered || most <= resolution {
-            return Ok(true);
-        }
-        Ok(self.is_clear(from, &middle)? && self.is_clear(&middle, to)?)
+        Ok(is_covered
+            || self.is_clear_of(from, &middle, &open)? && self.is_clear_of(&middle, to, &open)?)
     }
 
     /// Distance that two bodies keep at a configuration, in m.
-    fn needed(&self, bodies: [usize; 2], pair: &Pair, q: &[f64]) -> f64 {
+    fn needed(&self, pair: &Pair, q: &[f64]) -> f64 {
         if pair.ends.is_empty() {
             return self.margin;
         }
         let model = self.system.model();
-        let X = bodies.map(|body| from_carrier(model, q, pair.carrier, body));
+        let X = pair.bodies.map(|body| from_carrier(model, q, pair.carrier, body));
         let of_end = |(phi, X_end): &(f64, [Pose; 2])| {
-            let way = |k: usize| displacement(&X[k], &X_end[k], self.reaches[bodies[k]]);
+            let way = |k: usize| displacement(&X[k], &X_end[k], self.reaches[pair.bodies[k]]);
             phi + LEAVING * (way(0) + way(1))
         };
         pair.ends.iter().map(of_end).fold(self.margin, f64::min)

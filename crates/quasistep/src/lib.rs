@@ -42,6 +42,7 @@ mod contact;
 mod deep;
 mod derivatives;
 mod displacement;
+mod distances;
 mod drag;
 mod error;
 mod far_commands;
@@ -100,6 +101,7 @@ pub use derivatives::{
     ContactImpulses, DerivativeError, Derivatives, InputChange, Kinks, Mode, OutputChange,
     StateRows, StepKinks,
 };
+pub use distances::Distances;
 pub use error::{PairDepth, ParamError, StepError, SystemError};
 pub use formulation::{Cone, Formulation, FrictionLaw, Motion};
 pub use friction::{Friction, FrictionAxes, FrictionException, PairFriction, Patch, Surface};

@@ -1,4 +1,4 @@
-//! Distances, contact Jacobians, mass and load at one configuration, for planners and controllers.
+//! Contact Jacobians, mass and load at one configuration, for planners and controllers.
 
 use crate::contact::{ContactRow, ContactRows, Tangents};
 use crate::error::StepError;
@@ -7,7 +7,6 @@ use crate::scan::Scan;
 use crate::system::System;
 use crate::timer::Timer;
 use quasistep_math::{Pose, Vec3};
-use std::collections::BTreeMap;
 
 /// First-order model of a system about one configuration.
 #[derive(Clone, Debug)]
@@ -66,7 +65,9 @@ impl System {
         gravity: [f64; 3],
         margin: f64,
     ) -> Result<Linearisation, StepError> {
-        let scan = self.scan_at(q, margin)?;
+        self.check_query(q, margin)?;
+        let mut scan = Scan::new(self);
+        scan.update(self, q, margin, &mut Timer::default())?;
         let mut rows = ContactRows::default();
         // rows at the corners: areas have no pyramid cones
         rows.update_corners(self, &scan, Cone::Pyramid(4));
@@ -83,41 +84,6 @@ impl System {
         let supports = (0..self.model.n_bodies()).filter_map(bound).collect();
         let contacts = rows.rows.iter().map(|row| linear_contact(&rows, row, n_v)).collect();
         Ok(Linearisation { n_v, X_WB: scan.kin.X_WB, mass, gravity_force, supports, contacts })
-    }
-
-    /// Pairs of bodies nearer than `margin` (m) at `q`: their indices and smallest signed distance
-    /// (m), in ascending order.
-    ///
-    /// # Errors
-    ///
-    /// A vector has the wrong length, or its numbers are not a valid configuration.
-    pub fn near_pairs(&self, q: &[f64], margin: f64) -> Result<Vec<([usize; 2], f64)>, StepError> {
-        let scan = self.scan_at(q, margin)?;
-        let mut pairs = BTreeMap::new();
-        for ((a, b), distance) in scan.distances() {
-            let bodies = [a, b].map(|geom| self.geoms[geom as usize].body);
-            let least = pairs.entry(bodies).or_insert(distance);
-            *least = distance.min(*least);
-        }
-        Ok(pairs.into_iter().collect())
-    }
-
-    /// Scans all pairs of geoms for near points at a configuration.
-    fn scan_at(&self, q: &[f64], margin: f64) -> Result<Scan, StepError> {
-        let (got, want) = (q.len(), self.model.n_q());
-        if got != want {
-            return Err(StepError::Length { what: "q", got, want });
-        }
-        self.model
-            .check_q(q)
-            .map_err(|e| StepError::Value { what: "q".into(), why: e.to_string() })?;
-        if !(margin >= 0.0) {
-            let why = format!("it is {margin}; it must be ≥ 0 m");
-            return Err(StepError::Value { what: "margin".into(), why });
-        }
-        let mut scan = Scan::new(self);
-        scan.update(self, q, margin, &mut Timer::default())?;
-        Ok(scan)
     }
 }
 

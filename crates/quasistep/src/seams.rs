@@ -220,11 +220,8 @@ impl Placed<'_> {
     /// Largest protrusion of one geom from another that `own` slides over as if they were level, in
     /// m.
     fn level(&self, own: usize, a: usize, b: usize) -> f64 {
-        let size = |geom: usize| {
-            let size = self.system.geoms[geom].shape.reach();
-            if size.is_finite() { size } else { 0.0 }
-        };
-        (LEVEL * (size(a) + size(b))).min(OBSTACLE * self.system.sizes[own].thickness)
+        let [own, a, b] = [own, a, b].map(|geom| &self.system.sizes[geom]);
+        (LEVEL * (a.extent + b.extent)).min(OBSTACLE * own.thickness)
     }
 }
 

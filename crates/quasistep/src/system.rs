@@ -102,6 +102,8 @@ pub(crate) struct GeomSize {
     /// Largest distance of a point of the geom from its body's origin, in m; 0 for a half-space,
     /// which is unbounded.
     pub reach: f64,
+    /// [`Shape::reach`] of the geom, in m; 0 for a half-space.
+    pub extent: f64,
     /// [`Shape::thickness`] of the geom, in m.
     pub thickness: f64,
     /// Thickness of the thickest geom of the same body, in m.
@@ -115,12 +117,12 @@ impl GeomSize {
             thickest[geom.body] = thickest[geom.body].max(geom.shape.thickness());
         }
         let of = |geom: &Geom| {
-            let reach = match geom.shape {
-                Shape::HalfSpace => 0.0,
-                _ => geom.X_BG.translation.norm() + geom.shape.reach(),
+            let [reach, extent] = match geom.shape {
+                Shape::HalfSpace => [0.0; 2],
+                _ => [geom.X_BG.translation.norm(), 0.0].map(|way| way + geom.shape.reach()),
             };
             let (thickness, body_thickness) = (geom.shape.thickness(), thickest[geom.body]);
-            Self { reach, thickness, body_thickness }
+            Self { reach, extent, thickness, body_thickness }
         };
         geoms.iter().map(of).collect()
     }
