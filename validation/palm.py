@@ -1,6 +1,6 @@
-"""An Allegro hand turns a cube on its palm: quasistep predicts, MuJoCo is the plant; the task and the criteria of ComFree.
+"""An Allegro hand turns a cube on its palm, MuJoCo as the plant: quasistep predicts, and ComFree's own code; its task and criteria.
 
-The model file is that of asu-iris/Complementarity-Free-Dexterous-Manipulation, which has no licence and is read where it lies. The
+Model file and code are those of asu-iris/Complementarity-Free-Dexterous-Manipulation, which has no licence: they are read where they lie. The
 start, the goals, the plant's steps and what counts as success are those of its examples/mpc/allegro/cube: the cube anywhere near the
 palm's middle, turned by up to 90° to either side; its goal exactly 90° to the left or right of that and 1 cm above the palm; a command
 each 0.1 s, within 0.2 rad of where the joints are; success is 1 − (q·q*)² < 0.04 in 21 steps one after another, within 500.
@@ -9,6 +9,9 @@ each 0.1 s, within 0.2 rad of where the joints are; success is 1 − (q·q*)² <
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
+import os
 import sys
 import tempfile
 import time
@@ -17,6 +20,7 @@ from datetime import date
 from multiprocessing import Pool
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -57,7 +61,7 @@ collisions:
 
 
 def model_system(model: Path) -> qs.System:
-    """The hand and the cube, as the controller predicts them."""
+    """The hand and the cube, as quasistep predicts them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "palm.yml"
         path.write_text(SCENE.format(model=model.resolve()), encoding="utf-8")
@@ -69,27 +73,76 @@ def yawed(angle: float, place: np.ndarray) -> np.ndarray:
     return np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2), *place])
 
 
-class Palm:
-    """The controller and the plant."""
+class Predicting:
+    """quasistep's controller."""
 
-    def __init__(self, model: Path) -> None:
-        self.system = model_system(model)
-        self.model = mujoco.MjModel.from_xml_path(str(model))
-        joint = lambda name: self.model.jnt_qposadr[self.model.joint(name).id]
+    name = "quasistep predicts"
+
+    def __init__(self, folder: Path, model: mujoco.MjModel) -> None:
+        self.system = model_system(folder / MODEL)
+        joint = lambda name: model.jnt_qposadr[model.joint(name).id]
         cube = joint("cube_table")
         names = [name.removeprefix("scene.") for name in self.system.coordinates]
         places = {f"cube_table.{part}": cube + k for k, part in enumerate(("x", "y", "z", "qw", "qx", "qy", "qz"))}
         self.places = [places[name] if name in places else joint(name) for name in names]
-        self.pose = cube + np.array([3, 4, 5, 6, 0, 1, 2])
-        driven = [self.model.joint(self.model.actuator_trnid[k, 0]).name for k in range(self.model.nu)]
+        driven = [model.joint(model.actuator_trnid[k, 0]).name for k in range(model.nu)]
         self.actuators = [driven.index(name.removeprefix("scene.")) for name in self.system.commands]
         tips = tuple(qs.Frame(f"scene/{finger}_distal", (0, 0, z)) for finger, z in TIPS.items())
         self.controller = Controller(
             self.system, "scene/obj", WEIGHTS, **SETTINGS, reach=REACH, tips=tips,
-            bounds=tuple(self.model.actuator_ctrlrange[self.actuators].T),
+            bounds=tuple(model.actuator_ctrlrange[self.actuators].T),
         )  # fmt: skip
 
-    def trial(self, seed: int) -> Trial:
+    def start(self, goal: np.ndarray) -> None:
+        """Begins a trial."""
+        self.controller.u, self.goals = None, np.tile(goal, (self.controller.horizon, 1))
+
+    def command(self, data: mujoco.MjData) -> np.ndarray:
+        """The next command of the actuators."""
+        u = np.empty(len(self.actuators))
+        u[self.actuators] = self.controller.command(data.qpos[self.places], self.goals)
+        return u
+
+
+class ComFree:
+    """That of the authors, as their test runs it."""
+
+    name = "ComFree, its own code"
+
+    def __init__(self, folder: Path, model: mujoco.MjModel) -> None:
+        sys.path.insert(0, str(folder))
+        # its parameters name the model file from there
+        os.chdir(folder)
+        from contact.allegro_collision_detection import Contact
+        from examples.mpc.allegro.cube.params import ExplicitMPCParams
+        from planning.mpc_explicit import MPCExplicit
+
+        parameters = ExplicitMPCParams()
+        self.model, self.contact, self.planner = model, Contact(parameters), MPCExplicit(parameters)
+
+    def start(self, goal: np.ndarray) -> None:
+        """Begins a trial."""
+        self.goal, self.guess = goal, None
+
+    def command(self, data: mujoco.MjData) -> np.ndarray:
+        """The next command of the actuators."""
+        q = np.concatenate([data.qpos[16:], data.qpos[:16]])
+        rows = self.contact.detect_once(SimpleNamespace(model_=self.model, data_=data))
+        with contextlib.redirect_stdout(io.StringIO()):
+            plan = self.planner.plan_once(self.goal[4:], self.goal[:4], q, *rows, sol_guess=self.guess)
+        self.guess = plan["sol_guess"]
+        return q[7:] + plan["action"]
+
+
+class Palm:
+    """The plant, and those who command it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = mujoco.MjModel.from_xml_path(str(folder / MODEL))
+        self.pose = self.model.jnt_qposadr[self.model.joint("cube_table").id] + np.array([3, 4, 5, 6, 0, 1, 2])
+        self.controllers = [kind(folder, self.model) for kind in (Predicting, ComFree)]
+
+    def trial(self, seed: int, controller: Predicting | ComFree) -> Trial:
         """Runs a trial."""
         rng, data = np.random.default_rng(seed), mujoco.MjData(self.model)
         place = np.array([-0.03, -0.01]) + 0.005 * rng.standard_normal(2)
@@ -98,11 +151,11 @@ class Palm:
         data.qpos[:16] = START
         data.qpos[self.pose] = yawed(yaw, np.array([*place, 0.04]))
         mujoco.mj_forward(self.model, data)
-        self.controller.u = None
-        goals, held, cpu = np.tile(goal, (self.controller.horizon, 1)), 0, []
+        controller.start(goal)
+        held, cpu = 0, []
         for step in range(1, STEPS + 1):  # noqa: B007
             began = time.process_time()
-            data.ctrl[self.actuators] = self.controller.command(data.qpos[self.places], goals)
+            data.ctrl[:] = controller.command(data)
             cpu.append(time.process_time() - began)
             mujoco.mj_step(self.model, data, PLANT_STEPS)
             pose = data.qpos[self.pose]
@@ -115,14 +168,30 @@ class Palm:
         return end, step, float(np.linalg.norm(rotation(goal, pose))), float(np.linalg.norm(pose[4:] - goal[4:])), cpu
 
 
-def prepare(model: Path) -> None:
-    """Makes the controller and the plant of a process."""
-    globals()["PALM"] = Palm(model)
+def prepare(folder: Path) -> None:
+    """Makes the controllers and the plant of a process."""
+    globals()["PALM"] = Palm(folder)
 
 
-def trial(seed: int) -> Trial:
-    """A trial in a process of the pool."""
-    return globals()["PALM"].trial(seed)
+def trials(seed: int) -> list[Trial]:
+    """A trial of each controller, in a process of the pool."""
+    palm = globals()["PALM"]
+    return [palm.trial(seed, controller) for controller in palm.controllers]
+
+
+def row(name: str, runs: list[Trial]) -> str:
+    """A row of the table, and how the other trials ended."""
+    done = [run for run in runs if run[0] == "done"]
+    low, high = interval(len(done), len(runs))
+    cpu = sorted(t for run in runs for t in run[4])
+    turn, place = (np.array([run[k] for run in done]) for k in (2, 3))
+    ends = Counter(run[0] for run in runs if run[0] != "done").most_common()
+    missed = ", ".join(f"{end} ({count})" for end, count in ends) or "–"
+    return (
+        f"| {name} | {len(done)} of {len(runs)} ({100 * low:.1f} to {100 * high:.1f} %) | {np.degrees(turn.mean()):.1f}° ({np.degrees(median(turn)):.1f}°)"
+        f" | {1e3 * place.mean():.1f} mm ({1e3 * median(place):.1f} mm) | {median(run[1] for run in done):.0f}"
+        f" | {1 / median(cpu):.0f} Hz by the median CPU time of {1e3 * median(cpu):.1f} ms, 95 % {1e3 * cpu[int(0.95 * len(cpu))]:.1f} ms | {missed} |"
+    )
 
 
 def main() -> None:
@@ -136,32 +205,26 @@ def main() -> None:
     arguments = parser.parse_args()
     if not (arguments.path / MODEL).exists():
         sys.exit(f"error: {arguments.path} has no {MODEL}")
-    runs: list[Trial] = []
-    with Pool(initializer=prepare, initargs=(arguments.path / MODEL,)) as pool:
-        for run in pool.imap(trial, range(arguments.seed, arguments.seed + arguments.trials)):
-            runs.append(run)
-            good = sum(run[0] == "done" for run in runs)
-            print(f"\r{good} of {len(runs)}", end="", file=sys.stderr)
+    folder, runs = arguments.path.resolve(), []
+    with Pool(initializer=prepare, initargs=(folder,)) as pool:
+        for both in pool.imap(trials, range(arguments.seed, arguments.seed + arguments.trials)):
+            runs.append(both)
+            good = [sum(run[0] == "done" for run in own) for own in zip(*runs, strict=True)]
+            print(f"\r{good[0]} and {good[1]} of {len(runs)}", end="", file=sys.stderr)
     print(file=sys.stderr)
-    done = [run for run in runs if run[0] == "done"]
-    low, high = interval(len(done), len(runs))
-    cpu = sorted(t for run in runs for t in run[4])
-    turn, place = (np.array([run[k] for run in done]) for k in (2, 3))
-    ends = Counter(run[0] for run in runs if run[0] != "done").most_common()
-    missed = ", ".join(f"{end} ({count})" for end, count in ends) or "–"
+    rows = "\n".join(row(kind.name, list(own)) for kind, own in zip((Predicting, ComFree), zip(*runs, strict=True), strict=True))
     text = f"""\
 # An Allegro hand turns a cube on its palm, with MuJoCo as the plant
 
 {date.today()}, {cpu_model()}, {versions()}, MuJoCo {mujoco.mj_versionString()}; one thread a trial. Seeds {arguments.seed} to {arguments.seed + arguments.trials - 1}. Goals are exactly ±90° from a random
 yaw and 1 cm above the palm; success is 1 − (q·q*)² < {NEAR} in {HELD + 1} steps one after another, within {STEPS}. Errors are those of the
-trials that succeed, at their end. `validation/run palm PATH` makes this table; that of ComFree (2408.07855) is printed in its README, over all its objects and hands.
+trials that succeed, at their end. Both have the same starts and goals. `validation/run palm PATH` makes this table. The last row is that of the README of ComFree (2408.07855), over
+all its objects and hands.
 
-| | success (95 % interval) | turn, mean (median) | place, mean (median) | steps, median | control |
-|---|---|---|---|---|---|
-| quasistep predicts | {len(done)} of {len(runs)} ({100 * low:.1f} to {100 * high:.1f} %) | {np.degrees(turn.mean()):.1f}° ({np.degrees(median(turn)):.1f}°) | {1e3 * place.mean():.1f} mm ({1e3 * median(place):.1f} mm) | {median(run[1] for run in done):.0f} | {1 / median(cpu):.0f} Hz by the median CPU time of {1e3 * median(cpu):.1f} ms, 95 % {1e3 * cpu[int(0.95 * len(cpu))]:.1f} ms |
-| ComFree, printed | 96.5 % | 11° | 7.8 mm | – | > 70 Hz |
-
-The other trials: {missed}.
+| | success (95 % interval) | turn, mean (median) | place, mean (median) | steps, median | control | the other trials |
+|---|---|---|---|---|---|---|
+{rows}
+| ComFree, printed | 96.5 % | 11° | 7.8 mm | – | > 70 Hz | – |
 """
     print(text)
     if arguments.trials == 200:

@@ -70,6 +70,13 @@ pub fn check_plan(arguments: &CheckPlanArgs, quiet: bool) -> Result<(), Failure>
     let scene = Scene::load_with(&arguments.scene, &changes).map_err(Failure::usage)?;
     let section = section_of(&scene, &arguments.scene)?;
     let plan = read(&arguments.plan)?;
+    let (of_plan, of_scene) = (plan.time_step, scene.params.time_step);
+    if of_plan != of_scene {
+        return Err(Failure::usage(format!(
+            "{}: time_step_s is {of_plan}, and the scene has steps of {of_scene} s; a plan is checked in tenths of its own steps: give --step {of_plan}, or plan again",
+            arguments.plan.display()
+        )));
+    }
     let verdict = planned::check(&scene, section, &plan);
     if !quiet {
         say!("{}", measures(&verdict));

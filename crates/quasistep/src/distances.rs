@@ -59,7 +59,10 @@ impl System {
         self.check_query(q, most)?;
         let Distances { X_WB, X_WG, boxes, broad, pairs, narrow, near } = memory;
         self.model.poses(q, X_WB);
-        (X_WG.clear(), boxes.clear(), pairs.clear(), near.clear());
+        X_WG.clear();
+        boxes.clear();
+        pairs.clear();
+        near.clear();
         for geom in &self.geoms {
             let X = X_WB[geom.body] * geom.X_BG;
             boxes.push(geom.shape.aabb(&X));

@@ -40,6 +40,8 @@ fn a_plan_is_found_checked_and_refused_where_it_does_not_hold() {
     let slippery = ["check-plan", SCENE, &plan, "--set", "friction.default=0.05"];
     let (_, why) = ends(&quasistep(&slippery), 1);
     assert!(why.contains("the plan is refused"), "{why}");
+    let (_, why) = ends(&quasistep(&["check-plan", SCENE, &plan, "--step", "0.05"]), 2);
+    assert!(why.contains("time_step_s is 0.1, and the scene has steps of 0.05 s"), "{why}");
     let lame = Folder::new("plan_lame");
     let file = format!("{}/plan.json", lame.text());
     std::fs::create_dir_all(lame.text()).unwrap();
