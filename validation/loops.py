@@ -7,10 +7,10 @@ scene's, and half of the tolerances. A goal counts as reached if the plant is th
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from multiprocessing import Pool
@@ -22,7 +22,6 @@ import mujoco
 import numpy as np
 import quasistep as qs
 import yaml
-from control import rotation
 from machine import cpu_model, versions
 from plants import MujocoPlant
 from plans import interval
@@ -38,40 +37,21 @@ STEPS, PLANS, AT_GOAL, OFF = 600, 20, 5, 2.0
 SCENES = ("open_door", "tip_plate")
 
 
-class Goals:
-    """The goals of a scene's file, and how far configurations are from them."""
-
-    def __init__(self, scene: dict[str, Any]) -> None:
-        self.all = [goal if isinstance(goal, list) else [goal] for goal in scene["plan"]["goals"]]
-
-    def halved(self) -> list[list[dict[str, Any]]]:
-        """The same with half of the tolerances."""
-        usual = lambda target: {"tolerance": 0.01} if "joint" in target else {"angle": 0.05, "distance": 0.005}
-        half = lambda target: {key: 0.5 * target.get(key, value) for key, value in usual(target).items()}
-        return [[{**target, **half(target)} for target in goal] for goal in self.all]
-
-    def miss(self, system: qs.System, index: int, q: np.ndarray, other: np.ndarray | None = None) -> float:
-        """How far a configuration is from a goal, or from another one in what the goal is about; in tolerances."""
-        return max(self.share(system, target, q, other) for target in self.all[index])
-
-    @staticmethod
-    def share(system: qs.System, target: dict[str, Any], q: np.ndarray, other: np.ndarray | None) -> float:
-        if "joint" in target:
-            k = system.coordinates.index(target["joint"])
-            return float(abs(q[k] - (target["value"] if other is None else other[k])) / target.get("tolerance", 0.01))
-        pose = system.pose(target["frame"], q)
-        there = given(target["pose"]) if other is None else system.pose(target["frame"], other)
-        off = np.concatenate([rotation(there, pose), pose[4:] - there[4:]])
-        counts = target.get("counts", ["rx", "ry", "rz", "x", "y", "z"])
-        off *= [name in counts for name in ("rx", "ry", "rz", "x", "y", "z")]
-        return float(max(np.linalg.norm(off[:3]) / target.get("angle", 0.05), np.linalg.norm(off[3:]) / target.get("distance", 0.005)))
+def halved(goals: list[Any]) -> list[list[dict[str, Any]]]:
+    """Goals of a scene's file with half of the tolerances."""
+    usual = lambda target: {"tolerance": 0.01} if "joint" in target else {"angle": 0.05, "distance": 0.005}
+    half = lambda target: {key: 0.5 * target.get(key, value) for key, value in usual(target).items()}
+    return [[{**target, **half(target)} for target in (goal if isinstance(goal, list) else [goal])] for goal in goals]
 
 
-def given(pose: dict[str, Any]) -> np.ndarray:
-    """A pose of a scene's file, as `System.pose` returns it."""
-    turn = np.zeros(4)
-    mujoco.mju_euler2Quat(turn, np.array(pose.get("rpy", [0, 0, 0]), dtype=float), "XYZ")
-    return np.concatenate([turn, pose.get("xyz", [0, 0, 0])])
+def at(system: qs.System, goal: list[Any], q: np.ndarray) -> list[Any]:
+    """The goal to be where the goal's frames and joints are at a configuration."""
+    place = lambda target: (
+        {"pose": system.pose(target.frame, q)}
+        if isinstance(target, qs.PoseGoal)
+        else {"value": q[system.coordinates.index(target.coordinate)]}
+    )
+    return [replace(target, **place(target)) for target in goal]
 
 
 def least_friction(scene: dict[str, Any]) -> dict[str, Any]:
@@ -87,8 +67,9 @@ def trial(name: str, seed: int) -> tuple[bool, float, int, int, float]:
     """Whether all goals are reached, the error at the end in tolerances, numbers of plans and steps, and CPU time in s."""
     path = ROOT / f"scenes/{name}.yml"
     scene = yaml.safe_load(path.read_text(encoding="utf-8"))
-    goals = Goals(scene)
-    system = qs.load(path, set={**least_friction(scene), "plan.goals": goals.halved()})
+    goals = qs.load(path).goals
+    system = qs.load(path, set={**least_friction(scene), "plan.goals": halved(scene["plan"]["goals"])})
+    miss = lambda goal, q: system.goal_errors(goal, q)[3]
     mass, friction = 1 + np.random.default_rng(seed).uniform(-SPREAD, SPREAD, 2)
     plant = MujocoPlant(system, path, (), system.q0, system.commanded(system.q0), mass, friction)
     reached = kept = steps = plans = 0
@@ -100,17 +81,17 @@ def trial(name: str, seed: int) -> tuple[bool, float, int, int, float]:
         for k in range(len(plan.u) + AT_GOAL):
             plant.advance(plan.u[k] if k < len(plan.u) else plant.u, plan.h)
             steps += 1
-            there = goals.miss(system, reached, plant.q) <= 1
-            if there and reached + 1 < len(goals.all):
+            there = miss(goals[reached], plant.q) <= 1
+            if there and reached + 1 < len(goals):
                 reached += 1
                 continue
             kept = kept + 1 if there else 0
-            off = goals.miss(system, reached, plant.q, plan.q[min(k + 1, len(plan.u))])
+            off = miss(at(system, goals[reached], plan.q[min(k + 1, len(plan.u))]), plant.q)
             # the plan may be at another goal by now
-            behind = sum(k >= at for at in plan.reached[:-1]) + first
+            behind = sum(k >= end for end in plan.reached[:-1]) + first
             if kept == AT_GOAL or steps == STEPS or off > OFF or behind != reached and k >= len(plan.u):
                 break
-    return kept == AT_GOAL, goals.miss(system, reached, plant.q), plans, steps, time.process_time() - began
+    return kept == AT_GOAL, miss(goals[reached], plant.q), plans, steps, time.process_time() - began
 
 
 def row(scene: str, n: int, seed: int, map_trials: Callable[..., Any]) -> str:

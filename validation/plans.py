@@ -22,7 +22,7 @@ import mujoco
 import numpy as np
 import quasistep as qs
 
-from control import Controller, Weights, rotation
+from control import Controller, Weights
 from machine import cpu_model, versions
 from plants import MujocoPlant as ScenePlant
 
@@ -469,14 +469,6 @@ LOOP_STEPS, LOOP_PLANS, LOOP_HORIZON, AT_GOAL = 600, 40, 4, 5
 OFF, LOST = 5.0, 1000.0
 
 
-def miss(system: qs.System, goal: qs.PoseGoal, q: np.ndarray, other: np.ndarray | None = None) -> float:
-    """How far a configuration is from a goal, or from another one in what the goal is about; in tolerances."""
-    pose = system.pose(goal.frame, q)
-    there = np.asarray(goal.pose, dtype=float) if other is None else system.pose(goal.frame, other)
-    angle, distance = np.linalg.norm(rotation(there, pose)), np.linalg.norm(pose[4:] - there[4:])
-    return float(max(angle / goal.angle, distance / goal.distance))
-
-
 def on_plant(system: qs.System, task: Task, loop: Loop, case: Case, plant: ScenePlant) -> tuple[bool, float, int]:
     """Whether the goal is reached and kept on the plant, the error at the end in tolerances, and the number of plans."""
     goal, free = case.goal, np.full(system.n_u, np.inf)
@@ -495,11 +487,12 @@ def on_plant(system: qs.System, task: Task, loop: Loop, case: Case, plant: Scene
                 ahead = np.minimum(np.arange(k, k + LOOP_HORIZON), len(plan.u) - 1)
                 wanted = controller.command(plant.q, system.pose(goal.frame, plan.q[ahead + 1]), plan.u[ahead])
                 plant.advance(plant.u + np.clip(wanted - plant.u, -0.1, 0.1), system.h)
-                off = miss(system, goal, plant.q, plan.q[ahead[0] + 1])
+                there = replace(goal, pose=system.pose(goal.frame, plan.q[ahead[0] + 1]))
+                off = system.goal_errors(there, plant.q)[3]
             else:
                 plant.advance(plant.u, system.h)
             taken += 1
-            error = miss(system, goal, plant.q)
+            error = float(system.goal_errors(goal, plant.q)[3])
             kept = kept + 1 if error <= 1 else 0
             if kept == AT_GOAL or off > OFF or taken == LOOP_STEPS:
                 break

@@ -82,6 +82,7 @@ __all__ = [
     "prediction",
     "plan",
     "plan_scene",
+    "goal_errors",
     "plan_section",
     "quaternion_of_matrix",
     "quaternion_of_rpy",
@@ -513,6 +514,7 @@ def plan_scene(
     threads: int | None,
     progress: _Progress | None,
 ) -> tuple[dict[str, Any], _Array]: ...
+def goal_errors(system: System, goal: list[tuple[Any, ...]], q: _Array) -> list[float]: ...
 def plan_section(system: System) -> dict[str, Any] | None: ...
 def grasps(
     system: System,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import _core
+from ._records import Frame
 from ._shapes import checked_threads, shaped
 from .kinematics import frame_argument
 from .rollouts import RolloutSystem
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ._core import StepParams
-    from ._records import Frame
     from ._types import Array
     from .roadmap import Roadmap
 
@@ -389,6 +389,56 @@ class PlanningSystem(RolloutSystem):
         data, before = _core.plan_scene(self, start, before, reached, seed, checked_threads(threads), progress)
         return self._plan_of(data, before)
 
+    @property
+    def goals(self) -> list[list[PoseGoal | JointGoal]]:
+        """Goals of the scene's section ``plan``, one after another: the targets of each, which hold at one time.
+
+        Empty if the scene has no such section.
+
+        Examples
+        --------
+        >>> system = qs.load("scenes/open_door.yml")
+        >>> [goal.coordinate for (goal,) in system.goals]
+        ['lever.turn', 'door.hinge']
+        """
+        section = _core.plan_section(self)
+        return [] if section is None else [[_goal_of(*target) for target in goal] for goal in section["goals"]]
+
+    def goal_errors(self, goal: _Goal | Sequence[_Goal], q: ArrayLike) -> Array:
+        """How far a configuration is from a goal.
+
+        Parameters
+        ----------
+        goal : goal, or sequence of goals
+            A sequence is reached at one time.
+        q : array_like, shape (n_q,)
+
+        Returns
+        -------
+        ndarray, shape (4,)
+            As a row of :attr:`GoalPlan.errors`: largest angle (rad), distance (m) and error of a joint (m or rad), and
+            the largest of all errors as a share of its tolerance, at most 1 at the goal.
+
+        Raises
+        ------
+        ValueError
+            A tolerance is not > 0, or the goal names what the system does not have.
+
+        Examples
+        --------
+        A joint is half a tolerance off, then a frame 3 mm of 5 mm:
+
+        >>> system = qs.load("scenes/planar_push.yml")
+        >>> system.goal_errors(qs.JointGoal("finger.x", system.q0[0] + 0.005), system.q0).round(9)
+        array([0.   , 0.   , 0.005, 0.5  ])
+        >>> there = system.pose("finger", system.q0) + [0, 0, 0, 0, 0.003, 0, 0]
+        >>> system.goal_errors(qs.PoseGoal("finger", there), system.q0).round(9)
+        array([0.   , 0.003, 0.   , 0.6  ])
+        """
+        targets: Sequence[_Goal] = [goal] if isinstance(goal, PoseGoal | JointGoal) else goal
+        check_tolerances(targets)
+        return np.array(_core.goal_errors(self, _together(targets), shaped("q", q, (self.n_q,))))
+
     def _plan_of(self, data: Mapping[str, Any], before: Array) -> GoalPlan:
         return GoalPlan(
             data["status"] == "reached" and not data["refusals"],
@@ -423,6 +473,14 @@ def _listed(names: Sequence[str | int] | str | int) -> list[str | int]:
     return [names] if isinstance(names, str | int) else list(names)
 
 
+def check_tolerances(targets: Sequence[_Goal]) -> None:
+    """Tolerances are positive and finite."""
+    for target in targets:
+        tolerances = (target.angle, target.distance) if isinstance(target, PoseGoal) else (target.tolerance,)
+        if not all(0 < tolerance < np.inf for tolerance in tolerances):
+            raise ValueError(f"{target!r} has the tolerance {min(tolerances)}; it must be > 0")
+
+
 def _together(goals: _Goal | Sequence[_Goal]) -> list[tuple[Any, ...]]:
     """The targets of a goal."""
     if isinstance(goals, PoseGoal | JointGoal):
@@ -438,3 +496,24 @@ def _target(goal: _Goal) -> tuple[Any, ...]:
     if len(counts) != 6:
         raise ValueError(f"`counts` has {len(counts)} entries; it must have 6")
     return frame_argument(goal.frame), pose.tolist(), counts, float(goal.angle), float(goal.distance)
+
+
+def _goal_of(*given: Any) -> _Goal:
+    """A goal of a scene's section `plan`."""
+    if isinstance(given[0], str):
+        return JointGoal(*given)
+    body, X_BF, X_WG, counts, angle, distance = given
+    offset = np.array(X_BF)
+    frame: int | Frame = body
+    if (offset != [1, 0, 0, 0, 0, 0, 0]).any():
+        frame = Frame(body, xyz=tuple(offset[4:]), rpy=_rpy(offset[:4]))
+    return PoseGoal(frame, np.array(X_WG), angle, distance, tuple(counts))
+
+
+def _rpy(q: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of a unit quaternion, in rad."""
+    w, x, y, z = q
+    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1, 1))
+    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return float(roll), float(pitch), float(yaw)

@@ -82,6 +82,24 @@ def test_a_finger_takes_another_side_of_the_box() -> None:
     assert np.abs(plan.u[:, :2]).max() <= 0.7
 
 
+def test_errors_at_goals_are_those_of_plans(pusher) -> None:
+    goals, plan = pusher.goals, pusher.plan_scene()
+    assert len(plan.reached) == len(goals) == 2
+    in_turn = [goals[sum(k > end for end in plan.reached)] for k in range(len(plan.q))]
+    told = [pusher.goal_errors(goal, q) for goal, q in zip(in_turn, plan.q, strict=True)]
+    np.testing.assert_allclose(told, plan.errors, atol=1e-12)
+    assert told[-1][3] <= 1 < told[0][3]
+    # both targets of a goal count
+    joint = qs.JointGoal("finger.x", pusher.q0[0] + 0.02)
+    assert pusher.goal_errors([*goals[1], joint], plan.q[-1])[3] > 1
+    assert pusher.goal_errors(joint, pusher.q0)[:3] == pytest.approx([0, 0, 0.02])
+    with pytest.raises(ValueError, match="has the tolerance 0; it must be > 0"):
+        pusher.goal_errors(qs.JointGoal("finger.x", 1, tolerance=0), pusher.q0)
+    with pytest.raises(ValueError, match="no joint coordinate `thumb`"):
+        pusher.goal_errors(qs.JointGoal("thumb", 1), pusher.q0)
+    assert qs.load("scenes/planar_push.yml").goals == []
+
+
 def test_a_roadmap_is_kept_in_a_file_that_knows_its_scene(tmp_path):
     system = qs.load("scenes/planar_pusher.yml", set={"step.relaxation": 1, "step.size": 0.1})
     settings = {"planner": "mppi", "region": 0.02, "rates": 0.5}

@@ -89,6 +89,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(packaged::packaged_scene, m)?)?;
     m.add_function(wrap_pyfunction!(plan::plan, m)?)?;
     m.add_class::<plan::PyRoadmap>()?;
+    m.add_function(wrap_pyfunction!(plan::goal_errors, m)?)?;
     m.add_function(wrap_pyfunction!(plan::plan_scene, m)?)?;
     m.add_function(wrap_pyfunction!(plan::plan_section, m)?)?;
     m.add_function(wrap_pyfunction!(paths::grasps, m)?)?;

@@ -101,6 +101,16 @@ pub fn plan_section<'py>(py: Python<'py>, system: &System) -> PyResult<Option<Bo
     Ok(Some(data))
 }
 
+/// Errors of a configuration at a goal: angle (rad), distance (m), joint (m or rad), and the largest as
+/// a share of its tolerance.
+#[pyfunction]
+pub fn goal_errors(system: &System, goal: Vec<TargetArgument>, q: Array<'_>) -> PyResult<[f64; 4]> {
+    let targets = goal.into_iter().map(|target| system.target(target));
+    let goal = Goal { targets: targets.collect::<PyResult<_>>()? };
+    let error = goal.error(&system.scene.system, &vector("q", &q)?);
+    Ok([error.angle, error.distance, error.joint, error.share])
+}
+
 /// Bounds (lower, upper), rates, effort and weight at the end of the horizon.
 type Costs<'py> = (Array<'py>, Array<'py>, Array<'py>, f64, f64);
 /// Bounds of coordinates by name.

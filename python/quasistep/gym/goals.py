@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._records import Frame
 from .._shapes import shaped
-from ..planning import JointGoal, PoseGoal
+from ..planning import JointGoal, PoseGoal, check_tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from .._records import Frame
     from .._types import Array
     from ..system import System
 
@@ -30,10 +30,7 @@ class GoalRows:
             raise ValueError("no goal was given; give at least one PoseGoal or JointGoal")
         self.poses = [target for target in self.targets if isinstance(target, PoseGoal)]
         self._joints = [target for target in self.targets if isinstance(target, JointGoal)]
-        for target in self.targets:
-            tolerances = (target.angle, target.distance) if isinstance(target, PoseGoal) else (target.tolerance,)
-            if not all(0 < tolerance < np.inf for tolerance in tolerances):
-                raise ValueError(f"{target!r} has the tolerance {min(tolerances)}; it must be > 0")
+        check_tolerances(self.targets)
         self._coordinates = np.array([system.coordinates.index(joint.coordinate) for joint in self._joints], dtype=np.intp)
         self._counts = np.array([target.counts for target in self.poses], dtype=float).reshape(-1, 6)
         per_pose = [[target.angle] * 3 + [target.distance] * 3 for target in self.poses]
@@ -138,28 +135,3 @@ class GoalRows:
     def frames(self) -> list[str | int | Frame]:
         """Frames of the poses."""
         return [target.frame for target in self.poses]
-
-
-def scene_goals(section: dict[str, Any]) -> list[list[PoseGoal | JointGoal]]:
-    """Goals of a scene's `plan` section."""
-    return [[_target(*target) for target in goal] for goal in section["goals"]]
-
-
-def _target(*given: Any) -> PoseGoal | JointGoal:
-    if isinstance(given[0], str):
-        return JointGoal(*given)
-    body, X_BF, X_WG, counts, angle, distance = given
-    offset = np.array(X_BF)
-    frame: int | Frame = body
-    if (offset != [1, 0, 0, 0, 0, 0, 0]).any():
-        frame = Frame(body, xyz=tuple(offset[4:]), rpy=_rpy(offset[:4]))
-    return PoseGoal(frame, np.array(X_WG), angle, distance, tuple(counts))
-
-
-def _rpy(q: Array) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of a unit quaternion, in rad."""
-    w, x, y, z = q
-    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1, 1))
-    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-    return float(roll), float(pitch), float(yaw)

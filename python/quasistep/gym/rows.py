@@ -16,7 +16,7 @@ from .._yaml import changes
 from ..kinematics import frame_argument
 from ..planning import JointGoal, PoseGoal
 from ..system import System
-from .goals import GoalRows, scene_goals
+from .goals import GoalRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,7 +103,7 @@ class Rows:
         if goal is None:
             if section is None:
                 raise ValueError(f"the scene {system.name!r} has no `plan` section with a goal; give goal=")
-            goal = scene_goals(section)[0]
+            goal = system.goals[0]
         self.goals = GoalRows(system, goal)
         self._set_actions(section, actions, bounds)
         self._set_draws(goal_range or {}, start or {}, vary or {})
