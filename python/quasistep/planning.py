@@ -422,7 +422,8 @@ class PlanningSystem(RolloutSystem):
         Raises
         ------
         ValueError
-            A tolerance is not > 0, or the goal names what the system does not have.
+            A number of q or of the goal is not finite, a tolerance is not > 0, or the goal names what the system does not
+            have.
 
         Examples
         --------
@@ -436,7 +437,7 @@ class PlanningSystem(RolloutSystem):
         array([0.   , 0.003, 0.   , 0.6  ])
         """
         targets: Sequence[_Goal] = [goal] if isinstance(goal, PoseGoal | JointGoal) else goal
-        check_tolerances(targets)
+        check_targets(targets)
         return np.array(_core.goal_errors(self, _together(targets), shaped("q", q, (self.n_q,))))
 
     def _plan_of(self, data: Mapping[str, Any], before: Array) -> GoalPlan:
@@ -473,9 +474,15 @@ def _listed(names: Sequence[str | int] | str | int) -> list[str | int]:
     return [names] if isinstance(names, str | int) else list(names)
 
 
-def check_tolerances(targets: Sequence[_Goal]) -> None:
-    """Tolerances are positive and finite."""
+def check_targets(targets: Sequence[_Goal]) -> None:
+    """Checks that there are targets, whose tolerances are > 0 and whose numbers are finite."""
+    if not targets:
+        raise ValueError("no goal was given; give at least one PoseGoal or JointGoal")
     for target in targets:
+        if not isinstance(target, PoseGoal | JointGoal):
+            raise ValueError(f"{target!r} is no PoseGoal or JointGoal; give one goal, or a list of those that hold at one time")
+        if not np.isfinite(np.asarray(target.pose if isinstance(target, PoseGoal) else target.value, dtype=float)).all():
+            raise ValueError(f"{target!r} has a number that is not finite")
         tolerances = (target.angle, target.distance) if isinstance(target, PoseGoal) else (target.tolerance,)
         if not all(0 < tolerance < np.inf for tolerance in tolerances):
             raise ValueError(f"{target!r} has the tolerance {min(tolerances)}; it must be > 0")

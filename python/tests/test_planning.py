@@ -98,6 +98,15 @@ def test_errors_at_goals_are_those_of_plans(pusher) -> None:
     with pytest.raises(ValueError, match="no joint coordinate `thumb`"):
         pusher.goal_errors(qs.JointGoal("thumb", 1), pusher.q0)
     assert qs.load("scenes/planar_push.yml").goals == []
+    # what a camera has lost is not at its goal
+    with pytest.raises(ValueError, match=r"q: `finger.x` is NaN; it must be a finite number"):
+        pusher.goal_errors(joint, np.full(pusher.n_q, np.nan))
+    with pytest.raises(ValueError, match="has a number that is not finite"):
+        pusher.goal_errors(qs.JointGoal("finger.x", np.nan), pusher.q0)
+    with pytest.raises(ValueError, match="no goal was given"):
+        pusher.goal_errors([], pusher.q0)
+    with pytest.raises(ValueError, match="is no PoseGoal or JointGoal; give one goal"):
+        pusher.goal_errors(goals, pusher.q0)
 
 
 def test_a_roadmap_is_kept_in_a_file_that_knows_its_scene(tmp_path):

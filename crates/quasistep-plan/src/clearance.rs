@@ -182,7 +182,7 @@ impl<'a> Clearance<'a> {
         self.is_clear_of(from, to, &vec![true; self.pairs.len()])
     }
 
-    /// The same for some of the pairs.
+    /// True if the pairs that are marked in `is_open` keep their distances on the straight motion.
     fn is_clear_of(&self, from: &[f64], to: &[f64], is_open: &[bool]) -> Result<bool, StepError> {
         let middle: Vec<f64> = from.iter().zip(to).map(|(a, b)| 0.5 * (a + b)).collect();
         let q = self.configuration(&middle);

@@ -107,7 +107,9 @@ pub fn plan_section<'py>(py: Python<'py>, system: &System) -> PyResult<Option<Bo
 pub fn goal_errors(system: &System, goal: Vec<TargetArgument>, q: Array<'_>) -> PyResult<[f64; 4]> {
     let targets = goal.into_iter().map(|target| system.target(target));
     let goal = Goal { targets: targets.collect::<PyResult<_>>()? };
-    let error = goal.error(&system.scene.system, &vector("q", &q)?);
+    let (system, q) = (&system.scene.system, vector("q", &q)?);
+    system.model().check_q(&q).map_err(|why| PyValueError::new_err(format!("q: {why}")))?;
+    let error = goal.error(system, &q);
     Ok([error.angle, error.distance, error.joint, error.share])
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._shapes import shaped
-from ..planning import JointGoal, PoseGoal, check_tolerances
+from ..planning import JointGoal, PoseGoal, check_targets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,11 +26,9 @@ class GoalRows:
 
     def __init__(self, system: System, goal: PoseGoal | JointGoal | Sequence[PoseGoal | JointGoal]) -> None:
         self.targets = [goal] if isinstance(goal, PoseGoal | JointGoal) else list(goal)
-        if not self.targets:
-            raise ValueError("no goal was given; give at least one PoseGoal or JointGoal")
+        check_targets(self.targets)
         self.poses = [target for target in self.targets if isinstance(target, PoseGoal)]
         self._joints = [target for target in self.targets if isinstance(target, JointGoal)]
-        check_tolerances(self.targets)
         self._coordinates = np.array([system.coordinates.index(joint.coordinate) for joint in self._joints], dtype=np.intp)
         self._counts = np.array([target.counts for target in self.poses], dtype=float).reshape(-1, 6)
         per_pose = [[target.angle] * 3 + [target.distance] * 3 for target in self.poses]
