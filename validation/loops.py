@@ -34,7 +34,7 @@ STEPS, PLANS, AT_GOAL, OFF = 600, 20, 5, 2.0
 
 
 #: Scenes with a section `plan`, whose goals are reached on the plant.
-SCENES = ("open_door", "tip_plate")
+SCENES = ("open_door", "tip_plate", "push_around", "turn_disc", "two_planar_arms")
 
 
 def halved(goals: list[Any]) -> list[list[dict[str, Any]]]:
@@ -71,11 +71,13 @@ def trial(name: str, seed: int) -> tuple[bool, float, int, int, float]:
     system = qs.load(path, set={**least_friction(scene), "plan.goals": halved(scene["plan"]["goals"])})
     miss = lambda goal, q: system.goal_errors(goal, q)[3]
     mass, friction = 1 + np.random.default_rng(seed).uniform(-SPREAD, SPREAD, 2)
-    plant = MujocoPlant(system, path, (), system.q0, system.commanded(system.q0), mass, friction)
     reached = kept = steps = plans = 0
+    plant = None
     began = time.process_time()
     while steps < STEPS and plans < PLANS and kept < AT_GOAL:
-        plan = system.plan_scene(q0=plant.q, u0=plant.u, reached=reached, seed=plans, threads=1)
+        from_where = {} if plant is None else {"q0": plant.q, "u0": plant.u}
+        plan = system.plan_scene(**from_where, reached=reached, seed=plans, threads=1)
+        plant = plant or MujocoPlant(system, path, (), system.q0, plan.u0, mass, friction)
         plans += 1
         first = reached
         for k in range(len(plan.u) + AT_GOAL):

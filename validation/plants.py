@@ -32,7 +32,7 @@ class MujocoPlant:
     """A scene in MuJoCo, in steps of 1 ms with elliptic cones.
 
     Masses of the bodies that no drive moves are scaled, and all frictions. Drives are servos whose dampers resist the error to the command's rate.
-    What neither friction nor a floor brings to rest would float on for ever: its joints are damped. Supports of joints are among that.
+    What neither friction nor a floor brings to rest would float on for ever: its joints are damped.
     """
 
     def __init__(self, system: qs.System, scene: Path, changes: tuple[str, ...], q: np.ndarray, u: np.ndarray, mass: float, friction: float) -> None:  # fmt: skip
@@ -47,6 +47,8 @@ class MujocoPlant:
                 body = model.jnt_bodyid[joint]
                 model.body_mass[body] *= mass
                 model.body_inertia[body] *= mass
+                # friction of supports, which carry the weight
+                model.dof_frictionloss[model.jnt_dofadr[joint]] *= mass * friction
         model.geom_solref[:] = CONTACT, 1
         model.pair_solref[:] = CONTACT, 1
         self.places, data = [], mujoco.MjData(model)

@@ -149,7 +149,7 @@ impl Writer<'_> {
             let armature = if massless { own.max(self.least_armature(index, k)) } else { own };
             for (name, value) in [
                 ("damping", of_dof(&damping)),
-                ("frictionloss", of_dof(&body.resistance.friction) + sliding),
+                ("frictionloss", of_dof(&body.resistance.friction) + sliding[k]),
                 ("armature", armature),
             ] {
                 if value > 0.0 {
@@ -164,19 +164,22 @@ impl Writer<'_> {
         element
     }
 
-    /// Dry friction of a slide on its support at the start, in N.
-    fn support(&mut self, index: usize) -> f64 {
+    /// Dry friction of the dofs of a slide or planar joint on its support at the start, in N and N·m.
+    fn support(&mut self, index: usize) -> [f64; 3] {
         let model = self.system.model();
         let body = model.body(index);
-        let Some(support) = body.resistance.support else { return 0.0 };
+        let Some(support) = body.resistance.support else { return [0.0; 3] };
         if body.joint == JointKind::Planar {
-            self.lose("friction of the support of a planar joint: not written", &body.joint_name);
-            return 0.0;
+            self.lose(
+                "the support of a planar joint rubs along x, y and about z each by itself in MuJoCo",
+                &body.joint_name,
+            );
         }
         let mut kin = model.create_kinematics();
         model.kinematics(&self.scene.start.q, &mut kin);
         let gravity = self.scene.params.gravity.into();
-        support.friction * model.support_load(&kin, index, gravity).load
+        let most = support.friction * model.support_load(&kin, index, gravity).load;
+        [most, most, most * support.spin_radius]
     }
 
     /// Damping of each dof of a body's joint, in N·s/m or N·m·s/rad: its resistance, plus the
