@@ -47,8 +47,9 @@ class MujocoPlant:
                 body = model.jnt_bodyid[joint]
                 model.body_mass[body] *= mass
                 model.body_inertia[body] *= mass
-                # friction of supports, which carry the weight
-                model.dof_frictionloss[model.jnt_dofadr[joint]] *= mass * friction
+                # the support of a planar joint carries the weight
+                if model.body_jntnum[body] == 3:
+                    model.dof_frictionloss[model.jnt_dofadr[joint]] *= mass * friction
         model.geom_solref[:] = CONTACT, 1
         model.pair_solref[:] = CONTACT, 1
         self.places, data = [], mujoco.MjData(model)
