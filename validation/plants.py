@@ -12,10 +12,14 @@ import mujoco
 import numpy as np
 import quasistep as qs
 
-# s: time in which a drive without a damper of its own follows, and in which what moves without weight comes to rest
-LAG, REST = 0.02, 0.05
+# s: time in which a drive without a damper of its own follows, in which what moves without weight comes to rest, and what rolls
+LAG, REST, ROLL = 0.02, 0.05, 0.5
 # s: MuJoCo's step, and the time in which its contacts close
 STEP, CONTACT = 0.001, 0.005
+# kg: links of less have no mass in their scene; their drives get an armature, by which these are damped critically
+MASSLESS = 1e-6
+# m: radius of feet
+FOOT = 0.001
 
 
 @cache
@@ -28,6 +32,29 @@ def mjcf(scene: Path, changes: tuple[str, ...]) -> str:
         return out.read_text(encoding="utf-8")
 
 
+def on_feet(spec: mujoco.MjSpec) -> None:
+    """Puts bodies of planar joints on three feet and a table, so that slides and turns share the friction of their support."""
+    for key in list(spec.keys):
+        spec.delete(key)
+    for body in spec.bodies:
+        if len(body.joints) != 3 or not all(joint.frictionloss > 0 for joint in body.joints):
+            continue
+        slide, _, turn = (joint.frictionloss for joint in body.joints)
+        for joint in body.joints:
+            joint.frictionloss = 0
+        mu = slide / (body.mass * np.linalg.norm(spec.option.gravity))
+        body.add_joint(name=f"{body.name}.z", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 0, 1])
+        free = {"contype": 0, "conaffinity": 0}
+        table = f"{body.name}/table"
+        spec.worldbody.add_geom(name=table, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 1], pos=[0, 0, body.pos[2] - FOOT], **free)
+        for k in range(3):
+            angle = 2 / 3 * np.pi * k
+            place = turn / slide * np.array([np.cos(angle), np.sin(angle), 0])
+            foot = f"{body.name}/foot_{k}"
+            body.add_geom(name=foot, type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[FOOT, 0, 0], pos=place, mass=0, **free)
+            spec.add_pair(geomname1=foot, geomname2=table, condim=3, friction=[mu, mu, 0, 0, 0])
+
+
 class MujocoPlant:
     """A scene in MuJoCo, in steps of 1 ms with elliptic cones.
 
@@ -36,29 +63,27 @@ class MujocoPlant:
     """
 
     def __init__(self, system: qs.System, scene: Path, changes: tuple[str, ...], q: np.ndarray, u: np.ndarray, mass: float, friction: float) -> None:  # fmt: skip
-        model = mujoco.MjModel.from_xml_string(mjcf(scene, changes))
+        spec = mujoco.MjSpec.from_string(mjcf(scene, changes))
+        on_feet(spec)
+        model = spec.compile()
         model.opt.timestep, model.opt.integrator = STEP, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         model.opt.cone, model.opt.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10
         model.geom_friction[:, 0] *= friction
         model.pair_friction[:, :2] *= friction
         driven = {model.actuator_trnid[k, 0] for k in range(model.nu)}
-        for joint in range(model.njnt):
-            if self.moves_freely(model, joint, driven):
-                body = model.jnt_bodyid[joint]
-                model.body_mass[body] *= mass
-                model.body_inertia[body] *= mass
-                # the support of a planar joint carries the weight
-                if model.body_jntnum[body] == 3:
-                    model.dof_frictionloss[model.jnt_dofadr[joint]] *= mass * friction
-        model.geom_solref[:] = CONTACT, 1
-        model.pair_solref[:] = CONTACT, 1
+        moving = [joint for joint in range(model.njnt) if self.moves_freely(model, joint, driven)]
+        bodies = sorted({model.jnt_bodyid[joint] for joint in moving})
+        model.body_mass[bodies] *= mass
+        model.body_inertia[bodies] *= mass
+        for solref in (model.geom_solref, model.pair_solref, model.jnt_solref, model.dof_solref):
+            solref[:] = CONTACT, 1
         self.places, data = [], mujoco.MjData(model)
         for name in system.coordinates:
             self.places.append(self.place(model, name))
         self.model, self.data = model, data
         self.actuators = [model.actuator(name).id for name in system.commands]
-        mujoco.mj_setConst(model, data)
         self.damp(driven)
+        mujoco.mj_setConst(model, data)
         data.qpos[self.places] = q
         self.u = u.copy()
         data.ctrl[self.actuators] = u
@@ -86,6 +111,8 @@ class MujocoPlant:
             dof = model.jnt_dofadr[model.actuator_trnid[k, 0]]
             if model.dof_damping[dof] == 0:
                 model.dof_damping[dof] = LAG * model.actuator_gainprm[k, 0]
+            if model.body_mass[model.dof_bodyid[dof]] < MASSLESS:
+                model.dof_armature[dof] = 0.25 * LAG * model.dof_damping[dof]
         dofs = model.jnt_dofadr[model.actuator_trnid[:, 0]]
         # s: dampers over stiffnesses, by actuator
         self.damping = model.dof_damping[dofs] / model.actuator_gainprm[:, 0]
@@ -93,12 +120,13 @@ class MujocoPlant:
         mass = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, self.data, mass)
         for joint in range(model.njnt):
-            # gravity and the floor bring free bodies to rest, and friction joints that have it
+            # gravity and the floor bring free bodies to rest, also such that roll, and bodies on feet; friction those joints that have it
             first, free = model.jnt_dofadr[joint], model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
-            rests = np.any(model.opt.gravity) if free else model.dof_frictionloss[first] > 0
-            if self.moves_freely(model, joint, driven) and not rests:
+            stands = model.body_jntnum[model.jnt_bodyid[joint]] == 4
+            rests = np.any(model.opt.gravity) if free or stands else model.dof_frictionloss[first] > 0
+            if self.moves_freely(model, joint, driven) and (free or not rests):
                 for dof in range(first, first + (6 if free else 1)):
-                    model.dof_damping[dof] += mass[dof, dof] / REST
+                    model.dof_damping[dof] += mass[dof, dof] / (ROLL if rests else REST)
 
     @property
     def q(self) -> np.ndarray:

@@ -121,7 +121,7 @@ impl Writer<'_> {
         if body.gravity != 1.0 {
             element.set("gravcomp", 1.0 - body.gravity);
         }
-        element.children.extend(inertial(&body.inertia, self.moves(index)));
+        element.children.extend(inertial(&body.inertia, self.moves(index).then(|| self.middle(index))));
         if body.inertia.mass == 0.0 && self.moves(index) {
             self.lose(
                 "moves without a mass, which MuJoCo refuses: given 1e-8 kg and kg·m², and its drives an armature",
@@ -209,6 +209,17 @@ impl Writer<'_> {
 
     fn time_step(&self) -> f64 {
         self.scene.params.time_step.min(LONGEST_STEP)
+    }
+
+    /// Mean of the origins of a body's shapes, in m, in its frame.
+    ///
+    /// MuJoCo takes the softness of contacts from how easily centres of mass move. A massless link
+    /// with its centre on the joint's axis would get contacts of no softness, which throw it away.
+    fn middle(&self, index: usize) -> [f64; 3] {
+        let own = self.system.geoms().iter().filter(|geom| geom.body == index);
+        let places: Vec<Vec3> = own.map(|geom| geom.X_BG.translation).collect();
+        let sum = places.iter().fold(Vec3::ZERO, |sum, &place| sum + place);
+        (sum * (1.0 / places.len().max(1) as f64)).to_array()
     }
 
     fn start_pose(&self, index: usize) -> Pose {
@@ -443,11 +454,12 @@ fn joints(body: &Body) -> Vec<(String, &'static str, Option<[f64; 3]>)> {
     }
 }
 
-fn inertial(inertia: &BodyInertia, moves: bool) -> Option<Element> {
+/// The inertia of a body. One without a mass gets the least at `middle` if it moves.
+fn inertial(inertia: &BodyInertia, middle: Option<[f64; 3]>) -> Option<Element> {
     let own = Element::new("inertial");
     if inertia.mass == 0.0 {
-        let least = || own.numbers("pos", [0.0; 3]).with("mass", LEAST_INERTIA);
-        return moves.then(|| least().numbers("diaginertia", [LEAST_INERTIA; 3]));
+        let least = own.numbers("pos", middle?).with("mass", LEAST_INERTIA);
+        return Some(least.numbers("diaginertia", [LEAST_INERTIA; 3]));
     }
     let I = &inertia.inertia;
     let moments = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].map(|(r, c)| I.rows[r][c]);
