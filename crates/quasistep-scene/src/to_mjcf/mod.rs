@@ -121,7 +121,9 @@ impl Writer<'_> {
         if body.gravity != 1.0 {
             element.set("gravcomp", 1.0 - body.gravity);
         }
-        element.children.extend(inertial(&body.inertia, self.moves(index).then(|| self.middle(index))));
+        element
+            .children
+            .extend(inertial(&body.inertia, self.moves(index).then(|| self.middle(index))));
         if body.inertia.mass == 0.0 && self.moves(index) {
             self.lose(
                 "moves without a mass, which MuJoCo refuses: given 1e-8 kg and kg·m², and its drives an armature",

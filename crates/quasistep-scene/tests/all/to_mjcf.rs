@@ -99,3 +99,11 @@ fn a_support_becomes_friction_of_joints() {
     let lost = written.lost.join("\n");
     assert!(lost.contains("rubs along x, y and about z each by itself"), "{lost}");
 }
+
+/// MuJoCo makes contacts of a link rigid whose centre of mass is on the axis of its joint.
+#[test]
+fn massless_links_have_their_centres_at_their_shapes() {
+    let text = scene("turn_disc", &[]).to_mjcf().text;
+    let upper = text.split("<body name=\"arm_0/upper\"").nth(1).unwrap();
+    assert!(upper.split("<inertial ").nth(1).unwrap().starts_with("pos=\"0 0.035 0\""), "{text}");
+}
