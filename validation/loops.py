@@ -31,6 +31,7 @@ from plans import interval
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "validation/results/loops.md"
+# most relative error of the plant's mass and friction, and factors of the scene's friction that plans and predictions try
 SPREAD, FRICTIONS = 0.3, (0.7, 0.85, 1.0, 1.15, 1.3)
 # most steps and plans, steps at the last goal one after another
 STEPS, PLANS, AT_GOAL = 600, 20, 5

@@ -213,15 +213,16 @@ impl Writer<'_> {
         self.scene.params.time_step.min(LONGEST_STEP)
     }
 
-    /// Mean of the origins of a body's shapes, in m, in its frame.
+    /// Middle of the box around a body's shapes, in m, in its frame.
     ///
-    /// MuJoCo takes the softness of contacts from how easily centres of mass move. A massless link
-    /// with its centre on the joint's axis would get contacts of no softness, which throw it away.
+    /// MuJoCo takes the softness of a contact from how easily the bodies' centres of mass move. A
+    /// massless link with its centre on the axis of its joint gets rigid contacts, which throw it
+    /// away.
     fn middle(&self, index: usize) -> [f64; 3] {
         let own = self.system.geoms().iter().filter(|geom| geom.body == index);
-        let places: Vec<Vec3> = own.map(|geom| geom.X_BG.translation).collect();
-        let sum = places.iter().fold(Vec3::ZERO, |sum, &place| sum + place);
-        (sum * (1.0 / places.len().max(1) as f64)).to_array()
+        let boxes = own.map(|geom| geom.shape.aabb(&geom.X_BG));
+        let around = boxes.filter(|b| b.min.is_finite()).reduce(|a, b| a.joined(&b));
+        around.map_or([0.0; 3], |b| ((b.min + b.max) * 0.5).to_array())
     }
 
     fn start_pose(&self, index: usize) -> Pose {

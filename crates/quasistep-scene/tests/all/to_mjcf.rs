@@ -100,10 +100,20 @@ fn a_support_becomes_friction_of_joints() {
     assert!(lost.contains("rubs along x, y and about z each by itself"), "{lost}");
 }
 
-/// MuJoCo makes contacts of a link rigid whose centre of mass is on the axis of its joint.
+/// MuJoCo makes contacts of a link rigid whose centre of mass is on the axis of its joint. The corners
+/// of the hull say where it is, for its frame is on the axis.
 #[test]
 fn massless_links_have_their_centres_at_their_shapes() {
-    let text = scene("turn_disc", &[]).to_mjcf().text;
-    let upper = text.split("<body name=\"arm_0/upper\"").nth(1).unwrap();
-    assert!(upper.split("<inertial ").nth(1).unwrap().starts_with("pos=\"0 0.035 0\""), "{text}");
+    let hull = "models: {arm: {joint: [{hinge: z, axis: [0, 0, 1], stiffness: 10}], \
+        shape: {points: [[0.1, 0, 0], [0.3, 0, 0], [0.2, 0.1, 0], [0.2, 0, 0.1]]}}}";
+    let hull = Scene::parse(hull, "hull.yml", "hull", Path::new("."), &[]).unwrap();
+    for (text, body, expected) in [
+        (scene("turn_disc", &[]).to_mjcf().text, "arm_0/upper", [0.0, 0.035, 0.0]),
+        (hull.to_mjcf().text, "arm/arm", [0.2, 0.05, 0.05]),
+    ] {
+        let link = text.split(&format!("<body name=\"{body}\"")).nth(1).unwrap();
+        let place = link.split("<inertial pos=\"").nth(1).unwrap().split('"').next().unwrap();
+        let place: Vec<f64> = place.split(' ').map(|x| x.parse().unwrap()).collect();
+        assert!(place.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-9), "{place:?}");
+    }
 }
